@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TIMEWEIGHT_ANALYSIS_H
+#define TIMEWEIGHT_ANALYSIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <timeweight/allocator.h>
+#include <timeweight/export.h>
+#include <timeweight/metric.h>
+#include <timeweight/record.h>
+#include <timeweight/status.h>
+
+TW_BEGIN_DECLS
+
+/** @defgroup tw_analysis Analyses
+ *  tw_analyze() turns recorders into an immutable analysis. Any number of threads may
+ *  query it at once; queries never lock, never allocate and never change it. Results
+ *  depend on the records alone: their order, their split over recorders and the origin of
+ *  time change no bit of any of them.
+ *  @{
+ */
+
+/** tw_options::flags. Other bits: #TW_ERR_NOTSUP. */
+enum tw_options_flags {
+    TW_WINDOW_BEGIN = 1, /**< window_begin_ns is set */
+    TW_WINDOW_END = 2    /**< window_end_ns is set */
+};
+
+/** tw_options::kernel: how to compute. Every kernel gives the same bits. */
+enum tw_kernel { TW_KERNEL_AUTO = 0, TW_KERNEL_PORTABLE = 1 };
+
+/** Most quantiles that tw_options may name. */
+#define TW_QUANTILES_LIMIT 256
+
+/** Runs task(context, i) once for each i below count, on whatever threads the caller
+ *  likes, and returns when all are done: 0, or non-zero if some did not run. */
+typedef int32_t (*tw_executor_fn)(void *executor_data,
+                                  void (*task)(void *context, uint32_t index),
+                                  void *context, uint32_t count);
+
+/** How to analyse. Initialise with tw_options_init(); zero means the default. */
+typedef struct tw_options {
+    uint32_t struct_size;    /**< sizeof(tw_options) */
+    uint32_t flags;          /**< #tw_options_flags */
+    int64_t window_begin_ns; /**< default: the first credit (or start) of the run */
+    int64_t window_end_ns;   /**< default: the last response (for requests in flight, the
+                                  latest time known) */
+    int32_t kernel;          /**< #tw_kernel */
+    uint32_t threads;        /**< the most threads to use inside tw_analyze(); 0 and 1:
+                                  only the calling one. It may use fewer. */
+    tw_executor_fn executor; /**< used instead of own threads, if at all; NULL: none */
+    void *executor_data;     /**< passed back to executor */
+    const double *quantiles; /**< quantiles in [0, 1] to have at hand beside the standard
+                                  ones (1 5 10 25 50 75 90 95 99 %); copied */
+    uint64_t quantile_count; /**< at most #TW_QUANTILES_LIMIT */
+    const tw_allocator
+        *allocator; /**< for the analysis; copied; NULL: the malloc family */
+} tw_options;
+
+/** Sets struct_size and zeroes the rest.
+ *  @param options      NULL is ignored
+ *  @param struct_size  sizeof(tw_options) as the caller sees it. Any thread. @since 0.1
+ */
+TW_API void tw_options_init(tw_options *options, size_t struct_size);
+
+/** The immutable result. Opaque. */
+typedef struct tw_analysis tw_analysis;
+
+/** Analyses all records that the recorders hold when the call begins, as one run.
+ *
+ *  The recorders may be appended to meanwhile, and cleared or freed afterwards.
+ *
+ *  @param[out] analysis   the caller releases it with tw_analysis_free()
+ *  @param recorders       recorder_count of them, none NULL, none twice; may be NULL if
+ *                         recorder_count is 0
+ *  @param options         NULL: the defaults
+ *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, window begin after its end, an edge
+ *          or quantile out of range); TW_ERR_RANGE (a time leaves [-2^61, 2^61] by its
+ *          clock's offset); TW_ERR_NOTSUP (unknown flag or kernel); TW_ERR_ABI.
+ *          Any thread. @since 0.1 */
+TW_API int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
+                          size_t recorder_count, const tw_options *options);
+
+/** Releases an analysis; NULL is ignored. No query of it may be running. @since 0.1 */
+TW_API void tw_analysis_free(tw_analysis *analysis);
+
+/** The window [begin, end) that the statistics integrate over. Both 0 if there are no
+ *  records and no edge was set. Any thread.
+ *  @return TW_OK, TW_ERR_INVAL (NULL). @since 0.1 */
+TW_API int32_t tw_analysis_bounds(const tw_analysis *analysis, int64_t *begin_ns,
+                                  int64_t *end_ns);
+
+/** The balance of all recorders together, with the window's members. Any thread.
+ *  @param[out] balance  struct_size set by the caller; the rest is filled
+ *  @return TW_OK, TW_ERR_INVAL (NULL), TW_ERR_ABI. @since 0.1 */
+TW_API int32_t tw_analysis_balance(const tw_analysis *analysis, tw_balance *balance);
+
+/** tw_summary::fields: which members hold a value. */
+enum tw_summary_fields {
+    TW_HAS_AVG = 1,
+    TW_HAS_MIN = 2,
+    TW_HAS_MAX = 4,
+    TW_HAS_STD = 8,
+    TW_HAS_SUM = 16,
+    TW_HAS_WEIGHT = 32, /**< weight_ns */
+    TW_HAS_ACTIVE = 64, /**< active_ns */
+    TW_HAS_COUNT = 128
+};
+
+/** One metric in numbers, in the unit of its tw_metric_row. A member without its bit in
+ *  fields is 0. min <= avg <= max. */
+typedef struct tw_summary {
+    uint32_t struct_size; /**< sizeof(tw_summary), set by the caller */
+    uint32_t fields;      /**< #tw_summary_fields */
+    uint32_t flags;       /**< 0; a bit for approximate results may come */
+    uint32_t reserved;    /**< 0 */
+    double error_bound;   /**< 0: exact */
+    double avg; /**< weighted by duration, or over the samples; a scalar's value */
+    double min;
+    double max;
+    double std;        /**< of the population, weighted like avg */
+    double sum;        /**< samples only */
+    int64_t weight_ns; /**< curves: the window's length */
+    int64_t
+        active_ns;  /**< Active metrics: the time in the window with the mask > 0,
+                         which they are weighted by; its share is active_ns / weight_ns */
+    uint64_t count; /**< samples: how many */
+} tw_summary;
+
+/** Summary of one metric. Any thread; O(1).
+ *  @param metric        #tw_metric
+ *  @param[out] summary  struct_size set by the caller; the rest is filled
+ *  @return TW_OK; TW_ERR_NODATA if the metric is not emitted: no record is eligible, the
+ *          window has no length, the mask was never on, or there is no sample;
+ *          TW_ERR_NOTSUP for an unknown id; TW_ERR_INVAL (NULL); TW_ERR_ABI. @since 0.1
+ */
+TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
+                                   tw_summary *summary);
+
+/** Quantiles of one metric. Any thread.
+ *
+ *  Curves: the least value v such that the time at or below v is at least q of all; never
+ *  interpolated. Samples: linear interpolation between order statistics at rank q (n -
+ * 1); error-adjusted samples: the least value whose cumulative share is at least q. q is
+ *  first rounded to 12 decimal places and then compared exactly, so that 0.9 means nine
+ *  tenths. q = 0 is min, q = 1 is max.
+ *
+ *  The standard quantiles and those named in the options cost O(1); any others share
+ *  O(N) passes over the run, on bounded stack.
+ *
+ *  @param q            count values in [0, 1], in any order
+ *  @param[out] values  count results
+ *  @return TW_OK; TW_ERR_NODATA as for tw_analysis_summary(); TW_ERR_NOTSUP for a scalar
+ *          or an unknown id; TW_ERR_INVAL (NULL, or a q outside [0, 1]). @since 0.1 */
+TW_API int32_t tw_analysis_quantiles(const tw_analysis *analysis, int32_t metric,
+                                     const double *q, double *values, size_t count);
+
+/** @} */
+
+TW_END_DECLS
+
+#endif

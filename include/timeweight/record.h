@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TIMEWEIGHT_RECORD_H
+#define TIMEWEIGHT_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <timeweight/allocator.h>
+#include <timeweight/export.h>
+#include <timeweight/status.h>
+
+TW_BEGIN_DECLS
+
+/** @defgroup tw_record Records and recorders
+ *  A load generator appends one record per request to a recorder.
+ *
+ *  A recorder has one writer: calls that name it come from one thread at a time. Any
+ *  number of tw_analyze() calls may read it on other threads while the writer appends.
+ *  Only tw_recorder_clear() and tw_recorder_free() must wait until no tw_analyze() call
+ *  that names the recorder is running; analyses that exist already keep what they need.
+ *  @{
+ */
+
+/** "Not recorded": the only special time. Other times lie in [-2^61, 2^61]. */
+#define TW_TIME_NONE INT64_MIN
+/** "Not recorded": the only special token count. Other counts lie in [0, 2^40). */
+#define TW_TOKENS_NONE (-1)
+
+/** tw_record::status. A request without end_ns is in flight and has TW_RECORD_OK. */
+enum tw_record_status { TW_RECORD_OK = 0, TW_RECORD_FAILED = 1, TW_RECORD_CANCELLED = 2 };
+
+/** tw_record::flags. Other bits are reserved: #TW_ERR_NOTSUP. */
+enum tw_record_flags {
+    /** The response was to stream. It matters for a record without generation_start_ns:
+     *  the request then waits in prefill for a first token. */
+    TW_RECORD_STREAMING = 1
+};
+
+/** What is known about one request.
+ *
+ *  Times are nanoseconds of one monotonic clock, any origin. Required: start_ns. Where
+ *  they are known, start_ns <= generation_start_ns <= end_ns. A credit later than
+ *  start_ns counts as start_ns and is counted. Initialise with tw_record_init(). */
+typedef struct tw_record {
+    int64_t credit_issued_ns;    /**< the request was due; #TW_TIME_NONE: not recorded */
+    int64_t start_ns;            /**< it was handed to the transport */
+    int64_t generation_start_ns; /**< its first token arrived; #TW_TIME_NONE: none did */
+    int64_t end_ns;        /**< its last byte arrived, or it failed or was cancelled;
+                                #TW_TIME_NONE: still in flight */
+    int64_t input_tokens;  /**< prompt tokens, or #TW_TOKENS_NONE */
+    int64_t output_tokens; /**< all generated tokens, the first included (so far,
+                                while in flight), or #TW_TOKENS_NONE */
+    /** Arrivals of the content chunks after the first token (which is arrival 0),
+     *  non-decreasing within [generation_start_ns, end_ns]; chunk_count of them. Copied.
+     */
+    const int64_t *chunk_arrival_ns;
+    /** Tokens that each chunk brought, chunk_count of them, or NULL if not known: the
+     *  tokens after the first are then spread evenly over the gaps. Copied. */
+    const int64_t *chunk_tokens;
+    uint64_t chunk_count; /**< 0: no chunk arrivals; both pointers are ignored */
+    int32_t status;       /**< #tw_record_status */
+    uint32_t flags;       /**< #tw_record_flags */
+} tw_record;
+
+/** Sets every field to "not recorded", status #TW_RECORD_OK, flags 0.
+ *
+ *  @param record       NULL is ignored
+ *  @param record_size  sizeof(tw_record) as the caller sees it; bytes beyond the fields
+ *                      that the library knows are zeroed. Any thread. @since 0.1 */
+TW_API void tw_record_init(tw_record *record, size_t record_size);
+
+/** A growing set of records. Opaque. */
+typedef struct tw_recorder tw_recorder;
+
+/** How a recorder is made. Zero every field that is not set. */
+typedef struct tw_recorder_options {
+    uint32_t struct_size;          /**< sizeof(tw_recorder_options) */
+    uint32_t flags;                /**< 0 */
+    const tw_allocator *allocator; /**< copied; NULL: the malloc family */
+} tw_recorder_options;
+
+/** Makes an empty recorder.
+ *
+ *  @param[out] recorder  the caller releases it with tw_recorder_free()
+ *  @param options        NULL: the defaults
+ *  @return TW_OK, TW_ERR_NOMEM, TW_ERR_INVAL, TW_ERR_ABI, TW_ERR_NOTSUP (unknown flags).
+ *          Any thread. @since 0.1 */
+TW_API int32_t tw_recorder_new(tw_recorder **recorder,
+                               const tw_recorder_options *options);
+
+/** Releases a recorder; NULL is ignored. Analyses made from it stay valid. @since 0.1 */
+TW_API void tw_recorder_free(tw_recorder *recorder);
+
+/** Flags of tw_recorder_append(). */
+enum tw_append_flags {
+    /** Store the good records, refuse and count the bad ones, and return #TW_OK. Without
+     *  it the call is all or nothing. */
+    TW_APPEND_SKIP_INVALID = 1
+};
+
+/** Appends finished requests (or, for a live view, a snapshot of open ones). Once the
+ *  call returns TW_OK the records are final and visible to every tw_analyze() that begins
+ *  later.
+ *
+ *  @param records      count records, record_size bytes apart; may be NULL if count is 0
+ *  @param record_size  sizeof(tw_record) as the caller sees it
+ *  @param flags        #tw_append_flags
+ *  @param[out] accepted  number of records stored; may be NULL
+ *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (nothing is stored, the counter
+ *          of that rule goes up by one, tw_recorder_last_error() names row, field and
+ *          values); TW_ERR_NOTSUP for unknown flags here or in a record, whatever the
+ * mode; TW_ERR_NOMEM; TW_ERR_INVAL; TW_ERR_ABI for an impossible record_size. On any
+ * error nothing is stored. @since 0.1 */
+TW_API int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records,
+                                  size_t count, size_t record_size, uint32_t flags,
+                                  size_t *accepted);
+
+/** Makes room for `records` more records, so that appending them allocates nothing but
+ *  room for chunk arrivals, and touches that memory now rather than then.
+ *  @return TW_OK, TW_ERR_NOMEM (what was obtained is kept as spare room), TW_ERR_INVAL.
+ *  @since 0.1 */
+TW_API int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records);
+
+/** Forgets all records, counters and the last error; keeps the clock, and keeps for reuse
+ *  the memory that no analysis holds. NULL is ignored. @since 0.1 */
+TW_API void tw_recorder_clear(tw_recorder *recorder);
+
+/** Number of records stored; 0 for NULL. @since 0.1 */
+TW_API uint64_t tw_recorder_count(const tw_recorder *recorder);
+
+/** Bytes that the recorder holds now, spare room included; 0 for NULL. @since 0.1 */
+TW_API uint64_t tw_recorder_memory(const tw_recorder *recorder);
+
+/** How a recorder's clock stands to the others of the same run. */
+typedef struct tw_clock {
+    uint32_t struct_size; /**< sizeof(tw_clock) */
+    uint32_t flags;       /**< 0 */
+    int64_t offset_ns;    /**< added to each time of the recorder when an analysis begins;
+                               in [-2^61, 2^61] */
+} tw_clock;
+
+/** Sets the clock for the analyses that begin later.
+ *  @return TW_OK, TW_ERR_INVAL (NULL, or an offset out of range), TW_ERR_ABI,
+ *          TW_ERR_NOTSUP. @since 0.1 */
+TW_API int32_t tw_recorder_set_clock(tw_recorder *recorder, const tw_clock *clock);
+
+/** Where every record went. issued = ok + failed + cancelled + in_flight, always.
+ *
+ *  The last four members speak of a window and are zero in a recorder's balance. */
+typedef struct tw_balance {
+    uint32_t struct_size; /**< sizeof(tw_balance), set by the caller */
+    uint32_t flags;       /**< 0 */
+    uint64_t issued;      /**< records stored */
+    uint64_t ok;          /**< ended well */
+    uint64_t failed;
+    uint64_t cancelled;
+    uint64_t in_flight;            /**< no end_ns */
+    uint64_t refused;              /**< not stored: the sum of refused_by_rule */
+    uint64_t credit_after_start;   /**< stored with a credit later than start_ns */
+    uint64_t chunk_tokens_ignored; /**< stored with chunk token counts that have no
+                                        output_tokens beside them, or exceed them */
+    uint64_t refused_by_rule[TW_RULE_LIMIT]; /**< indexed by #tw_rule */
+    uint64_t overlapping;  /**< occupied some of the window, or are members */
+    uint64_t members;      /**< ended in the window: the records of the samples */
+    uint64_t cut_at_begin; /**< start < begin < end (or still in flight) */
+    uint64_t cut_at_end;   /**< start < end of window < end (in flight: than the
+                                latest time known) */
+} tw_balance;
+
+/** The balance of all records so far.
+ *  @param[out] balance  struct_size set by the caller; the rest is filled
+ *  @return TW_OK, TW_ERR_INVAL (NULL), TW_ERR_ABI. @since 0.1 */
+TW_API int32_t tw_recorder_balance(const tw_recorder *recorder, tw_balance *balance);
+
+/** What the last failing call on this recorder found; with TW_APPEND_SKIP_INVALID, the
+ *  first record that it refused.
+ *  @param[out] error  struct_size set by the caller; the rest is filled
+ *  @return TW_OK, TW_ERR_INVAL (NULL), TW_ERR_ABI. @since 0.1 */
+TW_API int32_t tw_recorder_last_error(const tw_recorder *recorder, tw_error *error);
+
+/** @} */
+
+TW_END_DECLS
+
+#endif

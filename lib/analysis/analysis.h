@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TWI_ANALYSIS_ANALYSIS_H
+#define TWI_ANALYSIS_ANALYSIS_H
+
+/* The pipeline and its immutable result. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <timeweight/analysis.h>
+
+#include "analysis/source.h"
+#include "metric/registry.h"
+#include "stat/dist.h"
+
+#define TWI_STANDARD_QUANTILES 9
+
+/* What the records of a run amount to, beside curves and samples. */
+typedef struct twi_totals {
+    uint32_t eligible;      /* set of curves */
+    uint64_t ok;            /* members */
+    uint64_t not_ok;        /* members that failed or were cancelled */
+    uint64_t not_ok_credit; /* those of them with a credit */
+    twi_u192 input_tokens;  /* of the ok members */
+    twi_u192 output_tokens;
+} twi_totals;
+
+struct tw_analysis {
+    tw_allocator allocator;
+    twi_span *spans;
+    uint64_t span_count;
+    twi_timeline timeline;
+    bool has_timeline; /* there is something to release */
+    twi_run run;
+    tw_balance balance;
+    twi_totals totals;
+
+    twi_dist dist[TWI_SOURCE_COUNT];
+
+    /* The quantiles at hand: the standard ones first, then those of the options that are
+     * not among them, each part in ascending order. */
+    uint64_t *quantiles;
+    size_t quantile_count;
+    uint64_t quantile_room; /* as allocated */
+
+    bool emitted[TWI_METRIC_COUNT];
+    tw_summary summary[TWI_METRIC_COUNT];
+    double *values; /* [metric * quantile_count + quantile] */
+};
+
+/* What tw_options says, validated. */
+typedef struct twi_request {
+    tw_allocator allocator;
+    bool has_begin, has_end;
+    int64_t begin_ns, end_ns;
+    const double *quantiles; /* each in [0, 1] */
+    size_t quantile_count;
+} twi_request;
+
+int32_t twi_analysis_new(tw_analysis **out, tw_recorder *const *recorders,
+                         size_t recorder_count, const twi_request *request);
+void twi_analysis_free(tw_analysis *analysis);
+
+/* Any quantiles of an emitted curve or sample metric, by index in the registry: from the
+ * table where they are at hand, else by passes over the run, on bounded stack. */
+void twi_analysis_quantiles(const tw_analysis *analysis, size_t metric,
+                            const uint64_t *quantiles, double *values, size_t count);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Public entry point of report.h: validate, normalise structs, delegate. */
+
+#include <timeweight/report.h>
+
+#include "base/abi.h"
+#include "report/report.h"
+
+static int is_counter_name(const char *name)
+{
+    if (!name || !*name)
+        return 0;
+    for (; *name; name++)
+        if (!(*name >= 'a' && *name <= 'z') && !(*name >= '0' && *name <= '9') &&
+            *name != '_')
+            return 0;
+    return 1;
+}
+
+static int32_t check_options(const tw_report_options *options)
+{
+    if (options->flags)
+        return TW_ERR_NOTSUP;
+    if (options->counter_count && (!options->counter_names || !options->counter_values))
+        return TW_ERR_INVAL;
+    for (uint64_t i = 0; i < options->counter_count; i++)
+        if (!is_counter_name(options->counter_names[i]))
+            return TW_ERR_INVAL;
+    return TW_OK;
+}
+
+int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
+                        const tw_report_options *options, tw_write_fn write,
+                        void *user_data)
+{
+    tw_report_options known = {sizeof known, 0, NULL, NULL, 0};
+    twi_report report;
+    int32_t status;
+
+    if (!analysis || !write)
+        return TW_ERR_INVAL;
+    if (options) {
+        status = twi_abi_read(&known, sizeof known, sizeof known, options);
+        if (status)
+            return status;
+    }
+    status = check_options(&known);
+    if (status)
+        return status;
+    if (format != TW_FORMAT_TEXT && format != TW_FORMAT_JSON)
+        return TW_ERR_NOTSUP;
+
+    twi_report_begin(&report, analysis, &known, write, user_data);
+    if (format == TW_FORMAT_TEXT)
+        twi_report_text(&report);
+    else
+        twi_report_json(&report);
+    return twi_report_end(&report);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TWI_BASE_ABI_H
+#define TWI_BASE_ABI_H
+
+/* The one place that knows how structs grow across versions of the library. Every in/out
+ * struct begins with a uint32_t struct_size that the caller sets to its own sizeof. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads a caller's struct into `known`, the library's own of `known_size` bytes.
+ * `first_size` is the size that the struct had in its first version.
+ *
+ * Smaller than the first version, or absurdly large: TW_ERR_ABI. Older (shorter): the
+ * missing fields read as zero. Newer (longer): accepted if all that this library does not
+ * know is zero, else TW_ERR_ABI. */
+int32_t twi_abi_read(void *known, size_t known_size, size_t first_size,
+                     const void *caller);
+
+/* Writes a struct of the library's out to the caller's, as much as the caller has room
+ * for; fields that only the caller knows become zero. struct_size stays the caller's. */
+int32_t twi_abi_write(void *caller, const void *known, size_t known_size,
+                      size_t first_size);
+
+/* The same test for an array element's size that is passed beside the array. */
+int32_t twi_abi_check_size(size_t size, size_t first_size);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TWI_BASE_MEM_H
+#define TWI_BASE_MEM_H
+
+/* Memory through the caller's allocator. */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <timeweight/allocator.h>
+
+/* The malloc family, for allocator == NULL. */
+tw_allocator twi_mem_default(void);
+
+/* count * size bytes, or NULL if that overflows or the allocator fails. count 0 gives one
+ * element, so that NULL always means failure. */
+void *twi_mem_alloc(const tw_allocator *allocator, uint64_t count, size_t size);
+void *twi_mem_zalloc(const tw_allocator *allocator, uint64_t count, size_t size);
+/* Releases what was asked for with the same count and size; NULL is ignored. */
+void twi_mem_free(const tw_allocator *allocator, void *memory, uint64_t count,
+                  size_t size);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/select.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool bin_holds(const twi_bin *bin, twi_u192 value)
+{
+    /* `low` is a multiple of 2^bits: the value belongs if nothing above differs. */
+    return twi_equal(twi_shr(value, bin->bits), twi_shr(bin->low, bin->bits));
+}
+
+/* Makes the ranges of the targets that are still open; targets are in ascending order. */
+static void set_ranges(twi_select *select)
+{
+    twi_range *last = NULL;
+
+    select->range_count = 0;
+    for (size_t t = 0; t < select->target_count; t++) {
+        const twi_target *target = &select->targets[t];
+
+        if (target->found || (last && twi_equal(last->bin.low, target->bin.low)))
+            continue;
+        last = &select->ranges[select->range_count++];
+        memset(last, 0, sizeof *last);
+        last->bin = target->bin;
+    }
+}
+
+static void settle_if_exact(twi_target *target)
+{
+    if (target->bin.bits == 0) {
+        target->value = target->bin.low;
+        target->found = true;
+    }
+}
+
+static void order_by_rank(twi_target *targets, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const twi_target moving = targets[i];
+        size_t at = i;
+        for (; at && targets[at - 1].rank > moving.rank; at--)
+            targets[at] = targets[at - 1];
+        targets[at] = moving;
+    }
+}
+
+size_t twi_select_locate(twi_select *select, const twi_dist *dist, twi_target *targets,
+                         size_t count)
+{
+    size_t open = 0;
+
+    *select = (twi_select){targets, count, NULL, 0};
+    order_by_rank(targets, count);
+    for (size_t t = 0; t < count; t++) {
+        targets[t].bin = twi_dist_find(dist, targets[t].rank);
+        targets[t].found = false;
+        settle_if_exact(&targets[t]);
+        open += !targets[t].found;
+    }
+    return open;
+}
+
+void twi_select_begin(twi_select *select, twi_range *ranges)
+{
+    select->ranges = ranges;
+    set_ranges(select);
+}
+
+bool twi_select_done(const twi_select *select)
+{
+    return select->range_count == 0;
+}
+
+static void add_few(twi_range *range, twi_u192 value, uint64_t weight)
+{
+    unsigned at = range->few_count;
+
+    if (range->few_count > TWI_SELECT_FEW)
+        return;
+    while (at && twi_less(value, range->few[at - 1]))
+        at--;
+    if (at && twi_equal(value, range->few[at - 1])) {
+        range->few_weight[at - 1] += weight;
+        return;
+    }
+    if (range->few_count++ == TWI_SELECT_FEW)
+        return;
+    for (unsigned i = range->few_count - 1; i > at; i--) {
+        range->few[i] = range->few[i - 1];
+        range->few_weight[i] = range->few_weight[i - 1];
+    }
+    range->few[at] = value;
+    range->few_weight[at] = weight;
+}
+
+static unsigned split_shift(const twi_bin *bin)
+{
+    return bin->bits > TWI_SELECT_SPLIT_BITS ? bin->bits - TWI_SELECT_SPLIT_BITS : 0;
+}
+
+void twi_select_feed(twi_select *select, const twi_pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->count; i++) {
+        const twi_u192 value = pairs->value[i];
+        size_t low = 0, high = select->range_count;
+        twi_range *range;
+
+        while (low < high) { /* the first range that begins above the value */
+            const size_t middle = (low + high) / 2;
+            if (twi_less(value, select->ranges[middle].bin.low))
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        if (low == 0)
+            continue;
+        range = &select->ranges[low - 1];
+        if (!bin_holds(&range->bin, value))
+            continue;
+        range->split[twi_shr(value, split_shift(&range->bin)).w[0] % TWI_SELECT_SPLIT] +=
+            pairs->weight[i];
+        add_few(range, value, pairs->weight[i]);
+    }
+}
+
+static void find_among_few(const twi_range *range, twi_target *target)
+{
+    uint64_t upto = range->bin.before;
+
+    for (unsigned i = 0; i < range->few_count; i++) {
+        upto += range->few_weight[i];
+        if (target->rank <= upto) {
+            target->value = range->few[i];
+            target->found = true;
+            return;
+        }
+    }
+    assert(false); /* the second pass saw other values than the first */
+    target->value = range->bin.low;
+    target->found = true;
+}
+
+static void find_part(const twi_range *range, twi_target *target)
+{
+    const unsigned shift = split_shift(&range->bin);
+    const unsigned parts = range->bin.bits < TWI_SELECT_SPLIT_BITS
+                               ? 1u << range->bin.bits
+                               : (unsigned)TWI_SELECT_SPLIT;
+    /* Parts are numbered by the value's bits, so a narrow bin begins at its own. */
+    const unsigned first = (unsigned)(twi_shr(range->bin.low, shift).w[0] %
+                                      TWI_SELECT_SPLIT);
+    uint64_t before = range->bin.before;
+
+    for (unsigned part = 0; part < parts; part++) {
+        const uint64_t weight = range->split[first + part];
+        if (target->rank <= before + weight) {
+            target->bin.low = twi_add(range->bin.low, twi_shl(twi_from64(part), shift));
+            target->bin.bits = shift;
+            target->bin.before = before;
+            settle_if_exact(target);
+            return;
+        }
+        before += weight;
+    }
+    assert(false); /* the second pass saw other values than the first */
+    target->value = range->bin.low;
+    target->found = true;
+}
+
+void twi_select_narrow(twi_select *select)
+{
+    for (size_t t = 0; t < select->target_count; t++) {
+        twi_target *target = &select->targets[t];
+        const twi_range *range = select->ranges;
+
+        if (target->found)
+            continue;
+        while (!twi_equal(range->bin.low, target->bin.low))
+            range++;
+        if (range->few_count <= TWI_SELECT_FEW)
+            find_among_few(range, target);
+        else
+            find_part(range, target);
+    }
+    set_ranges(select);
+}

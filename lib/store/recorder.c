@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/recorder.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+tw_recorder *twi_recorder_new(const tw_allocator *allocator)
+{
+    tw_recorder *recorder = twi_mem_zalloc(allocator, 1, sizeof *recorder);
+    if (!recorder)
+        return NULL;
+    recorder->allocator = *allocator;
+    atomic_init(&recorder->published, 0);
+    atomic_init(&recorder->offset_ns, 0);
+    for (int i = 0; i < TW_RULE_LIMIT; i++)
+        atomic_init(&recorder->refused[i], 0);
+    return recorder;
+}
+
+void twi_recorder_free(tw_recorder *recorder)
+{
+    const tw_allocator allocator = recorder->allocator;
+    for (twi_block *block = recorder->head, *next; block; block = next) {
+        next = block->next;
+        twi_block_release(block);
+    }
+    twi_mem_free(&allocator, recorder, 1, sizeof *recorder);
+}
+
+/* The block after `block` (the first one for NULL), made if there is none. */
+static twi_block *next_block(tw_recorder *recorder, twi_block *block)
+{
+    twi_block **link = block ? &block->next : &recorder->head;
+    if (!*link)
+        *link = twi_block_new(&recorder->allocator);
+    return *link;
+}
+
+/* Where the next row goes. */
+typedef struct cursor {
+    twi_block *block; /* NULL: before the first */
+    uint64_t row;     /* number of rows before, over all blocks */
+} cursor;
+
+static bool cursor_write(tw_recorder *recorder, cursor *at, const tw_record *record)
+{
+    const uint32_t row = (uint32_t)(at->row % TWI_BLOCK_ROWS);
+    twi_block *block = at->block;
+
+    if (row == 0) {
+        block = next_block(recorder, block);
+        if (!block)
+            return false;
+        twi_block_reset(block);
+    }
+    if (!twi_block_write(block, row, record))
+        return false;
+    at->block = block;
+    at->row++;
+    return true;
+}
+
+static void set_error(tw_recorder *recorder, int32_t status, size_t row,
+                      const twi_fault *fault)
+{
+    recorder->last_error = (tw_error){(uint32_t)sizeof(tw_error),
+                                      status,
+                                      fault->rule,
+                                      fault->field,
+                                      (uint64_t)row,
+                                      fault->value_a,
+                                      fault->value_b};
+}
+
+int32_t twi_recorder_append(tw_recorder *recorder, const void *records, size_t count,
+                            size_t stride, int skip_invalid, size_t *accepted)
+{
+    const uint64_t published = atomic_load_explicit(&recorder->published,
+                                                    memory_order_relaxed);
+    const twi_block_mark mark = recorder->tail ? twi_block_get_mark(recorder->tail)
+                                               : (twi_block_mark){NULL, 0};
+    cursor at = {recorder->tail, published};
+    tw_balance balance = recorder->balance;
+    uint64_t refused[TW_RULE_LIMIT] = {0};
+    twi_fault fault = {0}, first = {0};
+    size_t first_row = 0, row;
+    int32_t status = TW_OK;
+
+    for (row = 0; row < count; row++) {
+        tw_record record; /* a copy: the caller's array may be aligned anyhow */
+        memcpy(&record, (const unsigned char *)records + row * stride, sizeof record);
+
+        if (record.flags & ~(uint32_t)TW_RECORD_STREAMING) {
+            fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, record.flags,
+                                TW_RECORD_STREAMING};
+            status = TW_ERR_NOTSUP;
+            break;
+        }
+        fault = twi_rules_check(&record);
+        if (fault.rule) {
+            refused[fault.rule]++;
+            if (!first.rule) {
+                first = fault;
+                first_row = row;
+            }
+            if (skip_invalid)
+                continue;
+            status = TW_ERR_RANGE;
+            break;
+        }
+        if (!cursor_write(recorder, &at, &record)) {
+            status = TW_ERR_NOMEM;
+            break;
+        }
+        {
+            twi_row stored;
+            twi_block_read(at.block, (uint32_t)((at.row - 1) % TWI_BLOCK_ROWS), 0,
+                           &stored);
+            twi_row_count(&stored, &balance);
+        }
+    }
+
+    if (status != TW_OK) {
+        set_error(recorder, status, row, &fault);
+        if (recorder->tail)
+            twi_block_return_to(recorder->tail, mark);
+        if (status == TW_ERR_RANGE)
+            atomic_fetch_add_explicit(&recorder->refused[fault.rule], 1,
+                                      memory_order_relaxed);
+        return status;
+    }
+    if (first.rule)
+        set_error(recorder, TW_ERR_RANGE, first_row, &first);
+    for (int i = 0; i < TW_RULE_LIMIT; i++)
+        if (refused[i])
+            atomic_fetch_add_explicit(&recorder->refused[i], refused[i],
+                                      memory_order_relaxed);
+    recorder->tail = at.block;
+    recorder->balance = balance;
+    if (accepted)
+        *accepted = (size_t)(at.row - published);
+    atomic_store_explicit(&recorder->published, at.row, memory_order_release);
+    return TW_OK;
+}
+
+int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records)
+{
+    const uint64_t published = atomic_load_explicit(&recorder->published,
+                                                    memory_order_relaxed);
+    uint64_t room = (0 - published) % TWI_BLOCK_ROWS; /* free rows of the tail */
+    twi_block *block = recorder->tail;
+
+    while (room < records) {
+        const int is_new = !(block ? block->next : recorder->head);
+        block = next_block(recorder, block);
+        if (!block)
+            return TW_ERR_NOMEM;
+        if (is_new) /* touch the pages of the columns; no row here is published */
+            memset(block->credit_ns, 0,
+                   offsetof(twi_block, chunks) - offsetof(twi_block, credit_ns));
+        room += TWI_BLOCK_ROWS;
+    }
+    return TW_OK;
+}
+
+void twi_recorder_clear(tw_recorder *recorder)
+{
+    twi_block **link = &recorder->head;
+
+    while (*link) {
+        twi_block *block = *link;
+        if (twi_block_is_exclusive(block)) {
+            link = &block->next;
+        } else {
+            *link = block->next;
+            twi_block_release(block);
+        }
+    }
+    recorder->tail = NULL;
+    atomic_store_explicit(&recorder->published, 0, memory_order_relaxed);
+    for (int i = 0; i < TW_RULE_LIMIT; i++)
+        atomic_store_explicit(&recorder->refused[i], 0, memory_order_relaxed);
+    memset(&recorder->balance, 0, sizeof recorder->balance);
+    memset(&recorder->last_error, 0, sizeof recorder->last_error);
+}
+
+void twi_recorder_balance(const tw_recorder *recorder, tw_balance *balance)
+{
+    *balance = recorder->balance;
+    twi_recorder_add_refusals(recorder, balance);
+}
+
+uint64_t twi_recorder_memory(const tw_recorder *recorder)
+{
+    uint64_t bytes = sizeof *recorder;
+    for (const twi_block *block = recorder->head; block; block = block->next)
+        bytes += twi_block_memory(block);
+    return bytes;
+}
+
+uint64_t twi_recorder_published(const tw_recorder *recorder)
+{
+    return atomic_load_explicit(&recorder->published, memory_order_acquire);
+}
+
+uint64_t twi_recorder_span_count(uint64_t published)
+{
+    return published / TWI_BLOCK_ROWS + (published % TWI_BLOCK_ROWS != 0);
+}
+
+void twi_recorder_spans(const tw_recorder *recorder, uint64_t published, twi_span *spans)
+{
+    const int64_t offset = atomic_load_explicit(&recorder->offset_ns,
+                                                memory_order_relaxed);
+
+    for (twi_block *block = NULL; published; spans++) {
+        /* The link was written before the rows behind it were published. */
+        block = block ? block->next : recorder->head;
+        spans->block = block;
+        spans->rows = published < TWI_BLOCK_ROWS ? (uint32_t)published : TWI_BLOCK_ROWS;
+        spans->offset_ns = offset;
+        twi_block_hold(block);
+        published -= spans->rows;
+    }
+}
+
+void twi_recorder_add_refusals(const tw_recorder *recorder, tw_balance *balance)
+{
+    for (int i = 0; i < TW_RULE_LIMIT; i++) {
+        uint64_t refused = atomic_load_explicit(&recorder->refused[i],
+                                                memory_order_relaxed);
+        balance->refused_by_rule[i] += refused;
+        balance->refused += refused;
+    }
+}

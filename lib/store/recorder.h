@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TWI_STORE_RECORDER_H
+#define TWI_STORE_RECORDER_H
+
+/* The store behind a tw_recorder: a chain of blocks, filled by one writer.
+ *
+ *      head -> [full] -> [full] -> [tail: rows so far | free] -> [spare] -> NULL
+ *
+ * `published` is the only thing that a reader and the writer share: rows below it are
+ * final. Whatever lies behind the tail's rows is spare, whatever it holds. */
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <timeweight/record.h>
+
+#include "store/block.h"
+#include "store/rules.h"
+
+struct tw_recorder {
+    tw_allocator allocator;
+    twi_block *head;
+    twi_block *tail; /* the block of the next row, once there is one */
+
+    atomic_uint_least64_t published; /* number of records */
+    atomic_int_least64_t offset_ns;
+    atomic_uint_least64_t refused[TW_RULE_LIMIT];
+
+    tw_balance balance; /* of the stored records; `refused` above holds the others */
+    tw_error last_error;
+};
+
+/* The blocks of the recorder's records as of one moment, held for reading. */
+typedef struct twi_span {
+    twi_block *block;
+    uint32_t rows;
+    int64_t offset_ns;
+} twi_span;
+
+tw_recorder *twi_recorder_new(const tw_allocator *allocator);
+void twi_recorder_free(tw_recorder *recorder);
+
+/* Appends count records, `stride` bytes apart. All or nothing, unless skip_invalid; in
+ * that case too a failure stores nothing. TW_OK, TW_ERR_RANGE, TW_ERR_NOTSUP,
+ * TW_ERR_NOMEM. */
+int32_t twi_recorder_append(tw_recorder *recorder, const void *records, size_t count,
+                            size_t stride, int skip_invalid, size_t *accepted);
+int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records);
+void twi_recorder_clear(tw_recorder *recorder);
+uint64_t twi_recorder_memory(const tw_recorder *recorder);
+/* Every member but those about a window. */
+void twi_recorder_balance(const tw_recorder *recorder, tw_balance *balance);
+
+/* Reader's side, any thread: how many spans hold the `published` records, and the spans
+ * themselves, each with a reference to its block. */
+uint64_t twi_recorder_published(const tw_recorder *recorder);
+uint64_t twi_recorder_span_count(uint64_t published);
+void twi_recorder_spans(const tw_recorder *recorder, uint64_t published, twi_span *spans);
+/* Adds the refusals so far to a balance. */
+void twi_recorder_add_refusals(const tw_recorder *recorder, tw_balance *balance);
+
+#endif

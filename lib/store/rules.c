@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/rules.h"
+
+static twi_fault fault(int32_t rule, int32_t field, int64_t value_a, int64_t value_b)
+{
+    return (twi_fault){rule, field, value_a, value_b};
+}
+
+static const twi_fault good = {TW_RULE_NONE, TW_FIELD_NONE, 0, 0};
+
+static twi_fault check_times(const tw_record *r)
+{
+    const int64_t times[] = {r->credit_issued_ns, r->start_ns, r->generation_start_ns,
+                             r->end_ns};
+    const int32_t fields[] = {TW_FIELD_CREDIT_ISSUED_NS, TW_FIELD_START_NS,
+                              TW_FIELD_GENERATION_START_NS, TW_FIELD_END_NS};
+    const int64_t generation = r->generation_start_ns, end = r->end_ns;
+
+    if (r->start_ns == TW_TIME_NONE)
+        return fault(TW_RULE_START_MISSING, TW_FIELD_START_NS, r->start_ns, 0);
+    for (int i = 0; i < 4; i++)
+        if (times[i] != TW_TIME_NONE && !twi_time_in_range(times[i]))
+            return fault(TW_RULE_TIME_RANGE, fields[i], times[i],
+                         times[i] < 0 ? -TWI_TIME_LIMIT : TWI_TIME_LIMIT);
+    if (generation != TW_TIME_NONE && generation < r->start_ns)
+        return fault(TW_RULE_GENERATION_BEFORE_START, TW_FIELD_GENERATION_START_NS,
+                     generation, r->start_ns);
+    if (end == TW_TIME_NONE) {
+        if (r->status != TW_RECORD_OK)
+            return fault(TW_RULE_END_MISSING, TW_FIELD_END_NS, end, 0);
+        return good;
+    }
+    if (end < r->start_ns)
+        return fault(TW_RULE_END_BEFORE_START, TW_FIELD_END_NS, end, r->start_ns);
+    if (generation != TW_TIME_NONE && end < generation)
+        return fault(TW_RULE_END_BEFORE_GENERATION, TW_FIELD_END_NS, end, generation);
+    return good;
+}
+
+static twi_fault check_tokens(int64_t tokens, int32_t field)
+{
+    if (tokens == TW_TOKENS_NONE || (tokens >= 0 && tokens < TWI_TOKENS_LIMIT))
+        return good;
+    return fault(TW_RULE_TOKENS_RANGE, field, tokens, TWI_TOKENS_LIMIT);
+}
+
+static twi_fault check_chunks(const tw_record *r)
+{
+    const int64_t *arrival = r->chunk_arrival_ns, *tokens = r->chunk_tokens;
+    int64_t previous = r->generation_start_ns;
+
+    if (r->chunk_count == 0)
+        return good;
+    if (!arrival)
+        return fault(TW_RULE_CHUNK_ARRIVAL_MISSING, TW_FIELD_CHUNK_ARRIVAL_NS, 0, 0);
+    if (r->chunk_count >= (uint64_t)TWI_TOKENS_LIMIT)
+        return fault(TW_RULE_CHUNK_COUNT_RANGE, TW_FIELD_CHUNK_COUNT,
+                     r->chunk_count > INT64_MAX ? INT64_MAX : (int64_t)r->chunk_count,
+                     TWI_TOKENS_LIMIT);
+    if (previous == TW_TIME_NONE || arrival[0] < previous)
+        return fault(TW_RULE_CHUNK_BEFORE_GENERATION, TW_FIELD_CHUNK_ARRIVAL_NS,
+                     arrival[0], previous);
+    for (uint64_t i = 0; i < r->chunk_count; i++) {
+        if (arrival[i] < previous)
+            return fault(TW_RULE_CHUNK_ORDER, TW_FIELD_CHUNK_ARRIVAL_NS, arrival[i],
+                         previous);
+        previous = arrival[i];
+    }
+    if (r->end_ns != TW_TIME_NONE && previous > r->end_ns)
+        return fault(TW_RULE_CHUNK_AFTER_END, TW_FIELD_CHUNK_ARRIVAL_NS, previous,
+                     r->end_ns);
+    if (!twi_time_in_range(previous))
+        return fault(TW_RULE_TIME_RANGE, TW_FIELD_CHUNK_ARRIVAL_NS, previous,
+                     TWI_TIME_LIMIT);
+    for (uint64_t i = 0; tokens && i < r->chunk_count; i++)
+        if (tokens[i] < 0 || tokens[i] >= TWI_TOKENS_LIMIT)
+            return fault(TW_RULE_CHUNK_TOKENS_RANGE, TW_FIELD_CHUNK_TOKENS, tokens[i],
+                         TWI_TOKENS_LIMIT);
+    return good;
+}
+
+twi_fault twi_rules_check(const tw_record *record)
+{
+    twi_fault found;
+
+    if (record->status < TW_RECORD_OK || record->status > TW_RECORD_CANCELLED)
+        return fault(TW_RULE_STATUS_UNKNOWN, TW_FIELD_STATUS, record->status,
+                     TW_RECORD_CANCELLED);
+    found = check_times(record);
+    if (!found.rule)
+        found = check_tokens(record->input_tokens, TW_FIELD_INPUT_TOKENS);
+    if (!found.rule)
+        found = check_tokens(record->output_tokens, TW_FIELD_OUTPUT_TOKENS);
+    if (!found.rule)
+        found = check_chunks(record);
+    return found;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline/timeline.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "timeline/curve.h"
+#include "timeline/order.h"
+
+/* ---- What records contribute
+ * ------------------------------------------------------------ */
+
+static twi_u192 rate_of(uint64_t tokens, uint64_t shares, uint64_t duration_ns)
+{
+    return twi_quotient(twi_shl(twi_from64(tokens), TWI_RATE_SHIFT),
+                        twi_product(shares, duration_ns));
+}
+
+static void store128(uint64_t out[2], twi_u192 value)
+{
+    out[0] = value.w[0];
+    out[1] = value.w[1];
+}
+
+static twi_u192 load128(const uint64_t in[2])
+{
+    return (twi_u192){{in[0], in[1], 0}};
+}
+
+static twi_u192 whole_tokens(uint64_t tokens)
+{
+    return twi_shl(twi_from64(tokens), TWI_TOKENS_SHIFT);
+}
+
+static uint64_t duration(int64_t from, int64_t to)
+{
+    return (uint64_t)to - (uint64_t)from;
+}
+
+/* Number of distinct arrivals after the first token, if they shape the decode curves. */
+static uint64_t gap_count(const twi_row *row)
+{
+    int64_t previous = row->generation_ns - row->offset_ns;
+    uint64_t gaps = 0;
+
+    if (!row->chunks.count || !twi_curve_has_decode_rate(row))
+        return 0;
+    for (uint64_t i = 0; i < row->chunks.count; i++) {
+        gaps += row->chunks.arrival_ns[i] > previous;
+        previous = row->chunks.arrival_ns[i];
+    }
+    return gaps;
+}
+
+/* ---- Building
+ * --------------------------------------------------------------------------- */
+
+/* `timeline` under construction: how much of each array is filled. */
+typedef struct builder {
+    twi_timeline *timeline;
+    twi_slice slice;
+    uint64_t entries;
+    uint64_t gaps;
+} builder;
+
+static void add_event(builder *b, int64_t time_ns, unsigned kind, uint64_t index)
+{
+    const uint64_t what = index << TWI_EVENT_KIND_BITS | kind;
+    twi_timeline *t = b->timeline;
+
+    if (time_ns >= b->slice.end_ns)
+        return;
+    if (time_ns < b->slice.begin_ns) {
+        twi_timeline_apply(t, what, &t->carry);
+        return;
+    }
+    t->events[t->event_count].key = duration(t->origin_ns, time_ns);
+    t->events[t->event_count].what = what;
+    t->event_count++;
+}
+
+/* The tokens after the first, spread evenly: after gap j of `gaps`, floor(tokens * j /
+ * gaps) in the unit of tokens. Rounding the running sum keeps the total exact. */
+static twi_u192 spread(uint64_t tokens, uint64_t j, uint64_t gaps)
+{
+    return twi_quotient64(twi_shl(twi_product(tokens, j), TWI_TOKENS_SHIFT), gaps);
+}
+
+/* Fills the gaps of a record and the entry's part of them. */
+static void fill_gaps(builder *b, const twi_row *row, twi_entry *entry, uint64_t gaps)
+{
+    const int64_t *arrival = row->chunks.arrival_ns, *tokens = twi_row_chunk_tokens(row);
+    const uint64_t rest = entry->output_total - 1;
+    twi_gap *gap = &b->timeline->gaps[b->gaps] - 1;
+    int64_t previous = row->generation_ns - row->offset_ns;
+    uint64_t brought = 0, j = 0;
+
+    entry->output_first = tokens ? entry->output_total : 1;
+    for (uint64_t i = 0; i < row->chunks.count; i++) {
+        if (arrival[i] > previous) {
+            const uint64_t length = duration(previous, arrival[i]);
+
+            gap++;
+            j++;
+            brought = 0;
+            previous = arrival[i];
+            if (!tokens) {
+                store128(gap->rate, rate_of(rest, gaps, length));
+                store128(gap->tokens,
+                         twi_sub(spread(rest, j, gaps), spread(rest, j - 1, gaps)));
+            } else {
+                gap->rate[0] = length; /* until all arrivals at this edge are known */
+            }
+        }
+        if (tokens && j) {
+            const int more = i + 1 < row->chunks.count && arrival[i + 1] == previous;
+
+            brought += (uint64_t)tokens[i];
+            entry->output_first -= (uint64_t)tokens[i];
+            if (!more) {
+                store128(gap->tokens, whole_tokens(brought));
+                store128(gap->rate, rate_of(brought, 1, gap->rate[0]));
+            }
+        }
+    }
+    memcpy(entry->decode_rate, b->timeline->gaps[b->gaps].rate,
+           sizeof entry->decode_rate);
+}
+
+/* Adds the events at the right edges of the gaps that fill_gaps() filled. */
+static void add_chunk_events(builder *b, const twi_row *row, uint64_t gaps)
+{
+    const int64_t *arrival = row->chunks.arrival_ns;
+    int64_t previous = row->generation_ns - row->offset_ns;
+
+    for (uint64_t i = 0; i < row->chunks.count; i++) {
+        if (arrival[i] > previous) {
+            const unsigned kind = --gaps ? TWI_EVENT_CHUNK : TWI_EVENT_CHUNK_LAST;
+            add_event(b, arrival[i] + row->offset_ns, kind, b->gaps++);
+        }
+        previous = arrival[i];
+    }
+}
+
+static void fill_entry(builder *b, const twi_row *row, twi_entry *entry, uint64_t gaps)
+{
+    memset(entry, 0, sizeof *entry);
+    if (row->credit_ns != TW_TIME_NONE)
+        entry->has |= TWI_ENTRY_CREDIT;
+    if (twi_curve_has_prefill(row)) {
+        entry->has |= TWI_ENTRY_PREFILL;
+        if (row->input_tokens != TW_TOKENS_NONE)
+            entry->input = (uint64_t)row->input_tokens;
+    }
+    if (!twi_row_has_generation(row))
+        return;
+    entry->has |= TWI_ENTRY_GENERATION;
+    if (row->generation_ns > row->start_ns)
+        store128(entry->prefill_rate,
+                 rate_of(entry->input, 1, duration(row->start_ns, row->generation_ns)));
+    if (row->output_tokens != TW_TOKENS_NONE)
+        entry->output_first = entry->output_total = (uint64_t)row->output_tokens;
+    if (gaps) {
+        entry->has |= TWI_ENTRY_GAPS;
+        fill_gaps(b, row, entry, gaps);
+    } else if (!row->chunks.count && twi_curve_has_decode_rate(row) &&
+               row->end_ns > row->generation_ns) {
+        store128(entry->decode_rate, rate_of(entry->output_total - 1, 1,
+                                             duration(row->generation_ns, row->end_ns)));
+    }
+}
+
+static void add_row(builder *b, const twi_row *row)
+{
+    const uint64_t index = b->entries++, gaps = gap_count(row);
+
+    fill_entry(b, row, &b->timeline->entries[index], gaps);
+    if (row->credit_ns != TW_TIME_NONE)
+        add_event(b, row->credit_ns, TWI_EVENT_CREDIT, index);
+    add_event(b, row->start_ns, TWI_EVENT_START, index);
+    if (twi_row_has_generation(row))
+        add_event(b, row->generation_ns, TWI_EVENT_GENERATION, index);
+    if (gaps)
+        add_chunk_events(b, row, gaps);
+    if (!twi_row_in_flight(row))
+        add_event(b, row->end_ns, TWI_EVENT_END, index);
+}
+
+/* What the arrays must hold, and where time begins. */
+static void measure(twi_timeline *t, const twi_span *spans, size_t span_count)
+{
+    t->origin_ns = INT64_MAX;
+    for (size_t s = 0; s < span_count; s++) {
+        for (uint32_t r = 0; r < spans[s].rows; r++) {
+            twi_row row;
+            uint64_t gaps;
+
+            twi_block_read(spans[s].block, r, spans[s].offset_ns, &row);
+            gaps = gap_count(&row);
+            t->entry_room++;
+            t->gap_room += gaps;
+            t->event_room += 1u + gaps + (row.credit_ns != TW_TIME_NONE) +
+                             twi_row_has_generation(&row) + !twi_row_in_flight(&row);
+            if (twi_row_first_ns(&row) < t->origin_ns)
+                t->origin_ns = twi_row_first_ns(&row);
+        }
+    }
+    if (t->entry_room == 0)
+        t->origin_ns = 0;
+}
+
+int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator,
+                           const twi_span *spans, size_t span_count, twi_slice slice)
+{
+    builder b = {timeline, slice, 0, 0};
+    twi_event *scratch;
+
+    memset(timeline, 0, sizeof *timeline);
+    timeline->allocator = *allocator;
+    measure(timeline, spans, span_count);
+    timeline->entries = twi_mem_alloc(allocator, timeline->entry_room, sizeof(twi_entry));
+    timeline->gaps = twi_mem_alloc(allocator, timeline->gap_room, sizeof(twi_gap));
+    timeline->events = twi_mem_alloc(allocator, timeline->event_room, sizeof(twi_event));
+    scratch = twi_mem_alloc(allocator, timeline->event_room, sizeof(twi_event));
+    if (!timeline->entries || !timeline->gaps || !timeline->events || !scratch) {
+        twi_mem_free(allocator, scratch, timeline->event_room, sizeof(twi_event));
+        twi_timeline_release(timeline);
+        return TW_ERR_NOMEM;
+    }
+
+    for (size_t s = 0; s < span_count; s++) {
+        for (uint32_t r = 0; r < spans[s].rows; r++) {
+            twi_row row;
+            twi_block_read(spans[s].block, r, spans[s].offset_ns, &row);
+            add_row(&b, &row);
+        }
+    }
+    if (twi_order_events(timeline->events, scratch, timeline->event_count) == scratch) {
+        twi_event *unordered = timeline->events;
+        timeline->events = scratch;
+        scratch = unordered;
+    }
+    twi_mem_free(allocator, scratch, timeline->event_room, sizeof(twi_event));
+    return TW_OK;
+}
+
+void twi_timeline_release(twi_timeline *t)
+{
+    twi_mem_free(&t->allocator, t->entries, t->entry_room, sizeof(twi_entry));
+    twi_mem_free(&t->allocator, t->gaps, t->gap_room, sizeof(twi_gap));
+    twi_mem_free(&t->allocator, t->events, t->event_room, sizeof(twi_event));
+}
+
+/* ---- Effect of an event
+ * ----------------------------------------------------------------- */
+
+static void apply_start(const twi_entry *entry, twi_state *state)
+{
+    state->queued -= (entry->has & TWI_ENTRY_CREDIT) != 0;
+    state->active++;
+    if (entry->has & TWI_ENTRY_PREFILL) {
+        state->prefill++;
+        state->prefill_rate = twi_add(state->prefill_rate, load128(entry->prefill_rate));
+        state->tokens = twi_add(state->tokens, whole_tokens(entry->input));
+    }
+}
+
+static void apply_generation(const twi_entry *entry, twi_state *state)
+{
+    state->prefill--;
+    state->decode++;
+    state->prefill_rate = twi_sub(state->prefill_rate, load128(entry->prefill_rate));
+    state->decode_rate = twi_add(state->decode_rate, load128(entry->decode_rate));
+    state->tokens = twi_add(state->tokens, whole_tokens(entry->output_first));
+}
+
+static void apply_end(const twi_entry *entry, twi_state *state)
+{
+    state->active--;
+    if (entry->has & TWI_ENTRY_GENERATION) {
+        state->decode--;
+        if (!(entry->has & TWI_ENTRY_GAPS))
+            state->decode_rate = twi_sub(state->decode_rate, load128(entry->decode_rate));
+    } else if (entry->has & TWI_ENTRY_PREFILL) {
+        state->prefill--;
+    }
+    state->tokens = twi_sub(state->tokens,
+                            whole_tokens(entry->input + entry->output_total));
+}
+
+static void apply_chunk(const twi_gap *gap, int last, twi_state *state)
+{
+    state->decode_rate = twi_sub(state->decode_rate, load128(gap->rate));
+    if (!last)
+        state->decode_rate = twi_add(state->decode_rate, load128(gap[1].rate));
+    state->tokens = twi_add(state->tokens, load128(gap->tokens));
+}
+
+void twi_timeline_apply(const twi_timeline *timeline, uint64_t what, twi_state *state)
+{
+    const uint64_t index = what >> TWI_EVENT_KIND_BITS;
+
+    switch (what & ((1u << TWI_EVENT_KIND_BITS) - 1)) {
+    case TWI_EVENT_CREDIT:
+        state->queued++;
+        break;
+    case TWI_EVENT_START:
+        apply_start(&timeline->entries[index], state);
+        break;
+    case TWI_EVENT_GENERATION:
+        apply_generation(&timeline->entries[index], state);
+        break;
+    case TWI_EVENT_END:
+        apply_end(&timeline->entries[index], state);
+        break;
+    case TWI_EVENT_CHUNK:
+        apply_chunk(&timeline->gaps[index], 0, state);
+        break;
+    default:
+        apply_chunk(&timeline->gaps[index], 1, state);
+    }
+}
