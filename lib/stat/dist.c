@@ -59,10 +59,9 @@ static void add_moments(twi_dist *dist, twi_u192 value, uint64_t weight)
     add_product(dist->square_sum, 7, square, 2 * limbs, weight);
 }
 
-static uint64_t *bin_of(twi_dist *dist, twi_u192 value, unsigned bits)
+static uint64_t *bin_of(twi_dist *dist, twi_u192 value)
 {
-    const unsigned page = bits - 1;
-    uint64_t slot;
+    const unsigned number = twi_bin_number(value), page = number >> TWI_BIN_BITS;
 
     if (!dist->page[page]) {
         dist->page[page] = twi_mem_zalloc(&dist->allocator, TWI_BIN_SLOTS,
@@ -70,11 +69,7 @@ static uint64_t *bin_of(twi_dist *dist, twi_u192 value, unsigned bits)
         if (!dist->page[page])
             return NULL;
     }
-    if (page > TWI_BIN_BITS)
-        slot = twi_shr(value, page - TWI_BIN_BITS).w[0];
-    else
-        slot = value.w[0] << (TWI_BIN_BITS - page);
-    return &dist->page[page][slot & (TWI_BIN_SLOTS - 1)];
+    return &dist->page[page][number & (TWI_BIN_SLOTS - 1)];
 }
 
 int32_t twi_dist_feed(twi_dist *dist, const twi_pairs *pairs)
@@ -82,12 +77,11 @@ int32_t twi_dist_feed(twi_dist *dist, const twi_pairs *pairs)
     for (size_t i = 0; i < pairs->count; i++) {
         const twi_u192 value = pairs->value[i];
         const uint64_t weight = pairs->weight[i];
-        const unsigned bits = twi_bits(value);
 
-        if (bits == 0) {
+        if (twi_is_zero(value)) {
             dist->zero_weight += weight;
         } else {
-            uint64_t *bin = bin_of(dist, value, bits);
+            uint64_t *bin = bin_of(dist, value);
             if (!bin)
                 return TW_ERR_NOMEM;
             *bin += weight;

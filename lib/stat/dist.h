@@ -42,6 +42,15 @@ int32_t twi_dist_feed(twi_dist *dist, const twi_pairs *pairs);
 /* Adds all of `from`. Likewise. */
 int32_t twi_dist_merge(twi_dist *dist, const twi_dist *from);
 
+/* The number of the bin of a value above 0, ascending with the value. */
+static inline unsigned twi_bin_number(twi_u192 value)
+{
+    const unsigned page = twi_bits(value) - 1;
+    const uint64_t slot = page > TWI_BIN_BITS ? twi_shr(value, page - TWI_BIN_BITS).w[0]
+                                              : value.w[0] << (TWI_BIN_BITS - page);
+    return page << TWI_BIN_BITS | (unsigned)(slot & (TWI_BIN_SLOTS - 1));
+}
+
 /* The bins in ascending order of value: where rank (1 <= rank <= weight) falls. */
 typedef struct twi_bin {
     twi_u192 low;    /* the least value that belongs to the bin */

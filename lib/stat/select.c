@@ -10,12 +10,21 @@ static bool bin_holds(const twi_bin *bin, twi_u192 value)
     return twi_equal(twi_shr(value, bin->bits), twi_shr(bin->low, bin->bits));
 }
 
+static uint64_t *filter_word(twi_select *select, twi_u192 value, uint64_t *bit)
+{
+    const unsigned place = twi_bin_number(value) % TWI_SELECT_FILTER_BITS;
+    *bit = (uint64_t)1 << place % 64;
+    return &select->filter[place / 64];
+}
+
 /* Makes the ranges of the targets that are still open; targets are in ascending order. */
 static void set_ranges(twi_select *select)
 {
     twi_range *last = NULL;
+    uint64_t bit;
 
     select->range_count = 0;
+    memset(select->filter, 0, sizeof select->filter);
     for (size_t t = 0; t < select->target_count; t++) {
         const twi_target *target = &select->targets[t];
 
@@ -24,6 +33,7 @@ static void set_ranges(twi_select *select)
         last = &select->ranges[select->range_count++];
         memset(last, 0, sizeof *last);
         last->bin = target->bin;
+        *filter_word(select, last->bin.low, &bit) |= bit;
     }
 }
 
@@ -51,7 +61,9 @@ size_t twi_select_locate(twi_select *select, const twi_dist *dist, twi_target *t
 {
     size_t open = 0;
 
-    *select = (twi_select){targets, count, NULL, 0};
+    memset(select, 0, sizeof *select);
+    select->targets = targets;
+    select->target_count = count;
     order_by_rank(targets, count);
     for (size_t t = 0; t < count; t++) {
         targets[t].bin = twi_dist_find(dist, targets[t].rank);
@@ -100,27 +112,37 @@ static unsigned split_shift(const twi_bin *bin)
     return bin->bits > TWI_SELECT_SPLIT_BITS ? bin->bits - TWI_SELECT_SPLIT_BITS : 0;
 }
 
+/* The range that holds a value, or NULL. */
+static twi_range *find_range(twi_select *select, twi_u192 value)
+{
+    size_t low = 0, high = select->range_count;
+    uint64_t bit;
+
+    if (twi_is_zero(value) || !(*filter_word(select, value, &bit) & bit))
+        return NULL;     /* the bin of 0 is exact: no range lies there */
+    while (low < high) { /* the first range that begins above the value */
+        const size_t middle = (low + high) / 2;
+        if (twi_less(value, select->ranges[middle].bin.low))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == 0 || !bin_holds(&select->ranges[low - 1].bin, value))
+        return NULL;
+    return &select->ranges[low - 1];
+}
+
 void twi_select_feed(twi_select *select, const twi_pairs *pairs)
 {
     for (size_t i = 0; i < pairs->count; i++) {
         const twi_u192 value = pairs->value[i];
-        size_t low = 0, high = select->range_count;
-        twi_range *range;
+        twi_range *range = find_range(select, value);
+        unsigned part;
 
-        while (low < high) { /* the first range that begins above the value */
-            const size_t middle = (low + high) / 2;
-            if (twi_less(value, select->ranges[middle].bin.low))
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        if (low == 0)
+        if (!range)
             continue;
-        range = &select->ranges[low - 1];
-        if (!bin_holds(&range->bin, value))
-            continue;
-        range->split[twi_shr(value, split_shift(&range->bin)).w[0] % TWI_SELECT_SPLIT] +=
-            pairs->weight[i];
+        part = twi_shr(value, split_shift(&range->bin)).w[0] % TWI_SELECT_SPLIT;
+        range->split[part] += pairs->weight[i];
         add_few(range, value, pairs->weight[i]);
     }
 }

@@ -19,7 +19,12 @@
 
 #include "stat/dist.h"
 
-enum { TWI_SELECT_SPLIT_BITS = 8, TWI_SELECT_SPLIT = 256, TWI_SELECT_FEW = 32 };
+enum {
+    TWI_SELECT_SPLIT_BITS = 8,
+    TWI_SELECT_SPLIT = 256,
+    TWI_SELECT_FEW = 32,
+    TWI_SELECT_FILTER_BITS = 4096
+};
 
 /* A rank that is looked for. */
 typedef struct twi_target {
@@ -44,6 +49,9 @@ typedef struct twi_select {
     size_t target_count;
     twi_range *ranges; /* in ascending order, as the targets */
     size_t range_count;
+    /* A bit for each bin of the dist that a range lies in, by its number modulo the size:
+     * most values need no further look. */
+    uint64_t filter[TWI_SELECT_FILTER_BITS / 64];
 } twi_select;
 
 /* Takes targets whose rank and owner are set, orders them by rank and finds their bins.

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sweep/sweep.h"
 
+/* How many events ahead to ask for what an event will need: entries lie in the order of
+ * the records, so most of them would be waited for. */
+enum { LOOK_AHEAD = 16 };
+
 /* Lets all events at or before `now_ns` take effect. Returns when the next one is due, at
  * most the window's end. */
 static int64_t settle(twi_sweep *sweep)
@@ -12,6 +16,8 @@ static int64_t settle(twi_sweep *sweep)
         const int64_t due_ns = (int64_t)((uint64_t)t->origin_ns + event->key);
         if (due_ns > sweep->now_ns)
             return due_ns < sweep->end_ns ? due_ns : sweep->end_ns;
+        if (t->event_count - sweep->next > LOOK_AHEAD)
+            twi_timeline_prefetch(t, event[LOOK_AHEAD].what);
         twi_timeline_apply(t, event->what, &sweep->state);
     }
     return sweep->end_ns;
@@ -71,12 +77,28 @@ static twi_u192 curve_value(const twi_state *state, twi_curve curve)
     }
 }
 
+/* True if the curve surely has the same value in both states: spares a division. */
+static bool is_unchanged(const twi_state *a, const twi_state *b, twi_curve curve)
+{
+    if (curve == TWI_CURVE_DECODE_RATE_PER_USER)
+        return a->decode == b->decode && twi_equal(a->decode_rate, b->decode_rate);
+    if (curve == TWI_CURVE_PREFILL_RATE_PER_USER)
+        return a->prefill == b->prefill && twi_equal(a->prefill_rate, b->prefill_rate);
+    return false;
+}
+
 void twi_sweep_curve(const twi_batch *batch, twi_curve curve, twi_pairs *pairs)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
-        const twi_u192 value = curve_value(&batch->state[i], curve);
+        twi_u192 value;
+
+        if (i && is_unchanged(&batch->state[i], &batch->state[i - 1], curve)) {
+            pairs->weight[count - 1] += batch->duration_ns[i];
+            continue;
+        }
+        value = curve_value(&batch->state[i], curve);
         if (count && twi_equal(value, pairs->value[count - 1])) {
             pairs->weight[count - 1] += batch->duration_ns[i];
         } else {

@@ -296,6 +296,21 @@ static void apply_chunk(const twi_gap *gap, int last, twi_state *state)
     state->tokens = twi_add(state->tokens, load128(gap->tokens));
 }
 
+void twi_timeline_prefetch(const twi_timeline *timeline, uint64_t what)
+{
+#if defined(__GNUC__)
+    const uint64_t index = what >> TWI_EVENT_KIND_BITS;
+
+    if ((what & ((1u << TWI_EVENT_KIND_BITS) - 1)) < TWI_EVENT_CHUNK)
+        __builtin_prefetch(&timeline->entries[index]);
+    else
+        __builtin_prefetch(&timeline->gaps[index]);
+#else
+    (void)timeline;
+    (void)what;
+#endif
+}
+
 void twi_timeline_apply(const twi_timeline *timeline, uint64_t what, twi_state *state)
 {
     const uint64_t index = what >> TWI_EVENT_KIND_BITS;

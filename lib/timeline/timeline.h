@@ -96,6 +96,8 @@ int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator
                            const twi_span *spans, size_t span_count, twi_slice slice);
 void twi_timeline_release(twi_timeline *timeline);
 
+/* Asks the memory for what an event will need. */
+void twi_timeline_prefetch(const twi_timeline *timeline, uint64_t what);
 /* Lets an event take effect. */
 void twi_timeline_apply(const twi_timeline *timeline, uint64_t what, twi_state *state);
 
