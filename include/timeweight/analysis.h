@@ -130,8 +130,9 @@ typedef struct tw_summary {
 /** Summary of one metric. Any thread; O(1).
  *  @param metric        #tw_metric
  *  @param[out] summary  struct_size set by the caller; the rest is filled
- *  @return TW_OK; TW_ERR_NODATA if the metric is not emitted: no record is eligible, the
- *          window has no length, the mask was never on, or there is no sample;
+ *  @return TW_OK; TW_ERR_NODATA if the metric is not emitted: no record is eligible; for
+ *          curves also an empty window, or a mask that was never on; for samples also no
+ *          member with a value;
  *          TW_ERR_NOTSUP for an unknown id; TW_ERR_INVAL (NULL); TW_ERR_ABI. @since 0.1
  */
 TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
