@@ -34,6 +34,7 @@ int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
                         void *user_data)
 {
     tw_report_options known = {sizeof known, 0, NULL, NULL, 0};
+    void (*write_format)(twi_report * report);
     twi_report report;
     int32_t status;
 
@@ -47,13 +48,20 @@ int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
     status = check_options(&known);
     if (status)
         return status;
-    if (format != TW_FORMAT_TEXT && format != TW_FORMAT_JSON)
+    switch (format) {
+    case TW_FORMAT_TEXT:
+        write_format = twi_report_text;
+        break;
+    case TW_FORMAT_CSV:
+        write_format = twi_report_csv;
+        break;
+    case TW_FORMAT_JSON:
+        write_format = twi_report_json;
+        break;
+    default:
         return TW_ERR_NOTSUP;
-
+    }
     twi_report_begin(&report, analysis, &known, write, user_data);
-    if (format == TW_FORMAT_TEXT)
-        twi_report_text(&report);
-    else
-        twi_report_json(&report);
+    write_format(&report);
     return twi_report_end(&report);
 }

@@ -26,7 +26,7 @@ struct report {
 enum key { KEY_FORMAT = 256, KEY_WINDOW, KEY_INPUT, KEY_QUANTILES, KEY_KEEP_GOING };
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "text|json", 0, "What to write (default: text)", 0},
+    {"format", KEY_FORMAT, "text|csv|json", 0, "What to write (default: text)", 0},
     {"window", KEY_WINDOW, "BEGIN:END", 0,
      "Integrate from BEGIN to END, in ns of the files' clock; either may be left out "
      "(default: from the first credit to the last response)",
@@ -74,9 +74,9 @@ static void complain_if(struct argp_state *state, const char *option,
 static void read_format(struct report *report, struct argp_state *state,
                         const char *argument)
 {
-    static const char *const words[] = {"text", "json"};
-    static const int32_t formats[] = {TW_FORMAT_TEXT, TW_FORMAT_JSON};
-    report->format = formats[choose(state, "--format", argument, words, 2)];
+    static const char *const words[] = {"text", "csv", "json"};
+    static const int32_t formats[] = {TW_FORMAT_TEXT, TW_FORMAT_CSV, TW_FORMAT_JSON};
+    report->format = formats[choose(state, "--format", argument, words, 3)];
 }
 
 static void read_input(struct report *report, struct argp_state *state,

@@ -83,51 +83,23 @@ static void put_counters(twi_report *report)
     twi_report_put(report, "}");
 }
 
-static const char *group_name(int32_t group)
-{
-    switch (group) {
-    case TW_GROUP_EFFECTIVE:
-        return "EFFECTIVE";
-    case TW_GROUP_ACTIVE:
-        return "ACTIVE";
-    default:
-        return "DEFAULT";
-    }
-}
-
 static void put_metric(twi_report *report, size_t metric)
 {
-    const tw_analysis *analysis = report->analysis;
     const tw_metric_row *row = &twi_metrics[metric].row;
-    const tw_summary *s = &analysis->summary[metric];
+    twi_quantity quantity;
     bool first = true;
 
     twi_report_put(report, "{");
-    put_string(report, "group", group_name(row->group), &first);
+    put_string(report, "group", twi_report_group_name(row->group), &first);
     put_string(report, "header", row->header, &first);
     put_string(report, "unit", row->unit, &first);
-    if (s->fields & TW_HAS_AVG)
-        put_double(report, "avg", s->avg, &first);
-    if (s->fields & TW_HAS_MIN)
-        put_double(report, "min", s->min, &first);
-    if (s->fields & TW_HAS_MAX)
-        put_double(report, "max", s->max, &first);
-    if (s->fields & TW_HAS_STD)
-        put_double(report, "std", s->std, &first);
-    for (size_t q = 0; row->kind != TW_KIND_SCALAR && q < analysis->quantile_count; q++) {
-        char name[TWI_DECIMAL_SIZE];
-        twi_report_quantile_name(report, q, name);
-        put_double(report, name, analysis->values[metric * analysis->quantile_count + q],
-                   &first);
-    }
-    if (s->fields & TW_HAS_COUNT)
-        put_unsigned(report, "count", s->count, &first);
-    if (s->fields & TW_HAS_SUM)
-        put_double(report, "sum", s->sum, &first);
-    if (s->fields & TW_HAS_ACTIVE) {
-        put_signed(report, "active_ns", s->active_ns, &first);
-        put_double(report, "active_fraction", (double)s->active_ns / (double)s->weight_ns,
-                   &first);
+    for (size_t i = 0; twi_report_quantity(report, metric, i, &quantity); i++) {
+        if (!quantity.present)
+            continue;
+        if (quantity.is_whole)
+            put_unsigned(report, quantity.name, quantity.whole, &first);
+        else
+            put_double(report, quantity.name, quantity.real, &first);
     }
     twi_report_put(report, "}");
 }

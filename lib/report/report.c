@@ -112,3 +112,79 @@ void twi_report_quantile_name(const twi_report *report, size_t index, char *name
     }
     *name = 0;
 }
+
+const char *twi_report_group_name(int32_t group)
+{
+    switch (group) {
+    case TW_GROUP_EFFECTIVE:
+        return "EFFECTIVE";
+    case TW_GROUP_ACTIVE:
+        return "ACTIVE";
+    default:
+        return "DEFAULT";
+    }
+}
+
+static void set_real(twi_quantity *quantity, const char *name, bool present, double value)
+{
+    strcpy(quantity->name, name);
+    quantity->present = present;
+    quantity->is_whole = false;
+    quantity->real = value;
+}
+
+static void set_whole(twi_quantity *quantity, const char *name, bool present,
+                      uint64_t value)
+{
+    strcpy(quantity->name, name);
+    quantity->present = present;
+    quantity->is_whole = true;
+    quantity->whole = value;
+}
+
+bool twi_report_quantity(const twi_report *report, size_t metric, size_t index,
+                         twi_quantity *quantity)
+{
+    const tw_analysis *analysis = report->analysis;
+    const tw_summary *s = &analysis->summary[metric];
+    const size_t quantiles = analysis->quantile_count;
+    const size_t moments = 4;
+    const bool active = (s->fields & TW_HAS_ACTIVE) != 0;
+
+    if (index >= moments && index < moments + quantiles) {
+        char name[TWI_DECIMAL_SIZE];
+        twi_report_quantile_name(report, index - moments, name);
+        set_real(quantity, name, twi_metrics[metric].row.kind != TW_KIND_SCALAR,
+                 analysis->values[metric * quantiles + index - moments]);
+        return true;
+    }
+    switch (index < moments ? index : index - quantiles) {
+    case 0:
+        set_real(quantity, "avg", s->fields & TW_HAS_AVG, s->avg);
+        return true;
+    case 1:
+        set_real(quantity, "min", s->fields & TW_HAS_MIN, s->min);
+        return true;
+    case 2:
+        set_real(quantity, "max", s->fields & TW_HAS_MAX, s->max);
+        return true;
+    case 3:
+        set_real(quantity, "std", s->fields & TW_HAS_STD, s->std);
+        return true;
+    case 4:
+        set_whole(quantity, "count", s->fields & TW_HAS_COUNT, s->count);
+        return true;
+    case 5:
+        set_real(quantity, "sum", s->fields & TW_HAS_SUM, s->sum);
+        return true;
+    case 6:
+        set_whole(quantity, "active_ns", active, (uint64_t)s->active_ns);
+        return true;
+    case 7:
+        set_real(quantity, "active_fraction", active,
+                 active ? (double)s->active_ns / (double)s->weight_ns : 0);
+        return true;
+    default:
+        return false;
+    }
+}

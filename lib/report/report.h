@@ -43,7 +43,23 @@ bool twi_report_counter(const twi_report *report, size_t index, const char **nam
 /* "p99", "p99.9": the quantile of the analysis of that index. */
 void twi_report_quantile_name(const twi_report *report, size_t index, char *name);
 
+/* The numbers of a metric, in the order of the JSON and CSV reports. */
+typedef struct twi_quantity {
+    char name[32];
+    bool present;
+    bool is_whole; /* `whole` holds the value, else `real` */
+    uint64_t whole;
+    double real;
+} twi_quantity;
+
+/* The index-th quantity of a metric; false when there is none of that index. Every metric
+ * has the same quantities, of which some are not present. */
+bool twi_report_quantity(const twi_report *report, size_t metric, size_t index,
+                         twi_quantity *quantity);
+const char *twi_report_group_name(int32_t group);
+
 void twi_report_text(twi_report *report);
+void twi_report_csv(twi_report *report);
 void twi_report_json(twi_report *report);
 
 #endif
