@@ -10,18 +10,27 @@ static bool bin_holds(const twi_bin *bin, twi_u192 value)
     return twi_equal(twi_shr(value, bin->bits), twi_shr(bin->low, bin->bits));
 }
 
-static uint64_t *filter_word(twi_select *select, twi_u192 value, uint64_t *bit)
+static unsigned filter_place(twi_u192 value)
 {
-    const unsigned place = twi_bin_number(value) % TWI_SELECT_FILTER_BITS;
-    *bit = (uint64_t)1 << place % 64;
-    return &select->filter[place / 64];
+    return twi_bin_number(value) % TWI_SELECT_FILTER_BITS;
+}
+
+static void set_filter(twi_select *select, twi_u192 value)
+{
+    const unsigned place = filter_place(value);
+    select->filter[place / 64] |= (uint64_t)1 << place % 64;
+}
+
+static bool passes_filter(const twi_select *select, twi_u192 value)
+{
+    const unsigned place = filter_place(value);
+    return select->filter[place / 64] >> place % 64 & 1;
 }
 
 /* Makes the ranges of the targets that are still open; targets are in ascending order. */
 static void set_ranges(twi_select *select)
 {
     twi_range *last = NULL;
-    uint64_t bit;
 
     select->range_count = 0;
     memset(select->filter, 0, sizeof select->filter);
@@ -33,7 +42,7 @@ static void set_ranges(twi_select *select)
         last = &select->ranges[select->range_count++];
         memset(last, 0, sizeof *last);
         last->bin = target->bin;
-        *filter_word(select, last->bin.low, &bit) |= bit;
+        set_filter(select, last->bin.low);
     }
 }
 
@@ -116,9 +125,8 @@ static unsigned split_shift(const twi_bin *bin)
 static twi_range *find_range(twi_select *select, twi_u192 value)
 {
     size_t low = 0, high = select->range_count;
-    uint64_t bit;
 
-    if (twi_is_zero(value) || !(*filter_word(select, value, &bit) & bit))
+    if (twi_is_zero(value) || !passes_filter(select, value))
         return NULL;     /* the bin of 0 is exact: no range lies there */
     while (low < high) { /* the first range that begins above the value */
         const size_t middle = (low + high) / 2;
