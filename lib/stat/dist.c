@@ -20,43 +20,49 @@ void twi_dist_release(twi_dist *dist)
         twi_mem_free(&dist->allocator, dist->page[i], TWI_BIN_SLOTS, sizeof(uint64_t));
 }
 
-/* sum += part * factor, over `limbs` limbs of part. */
-static void add_product(uint64_t *sum, size_t sum_limbs, const uint64_t *part,
-                        size_t limbs, uint64_t factor)
+/* sum += part * factor. Inlined for each number of limbs, where the loops unroll. */
+static inline void add_product(uint64_t *sum, size_t sum_limbs, const uint64_t *part,
+                               size_t limbs, uint64_t factor)
 {
     uint64_t carry = 0;
+    unsigned ripple = 0;
 
-    for (size_t i = 0; i < sum_limbs; i++) {
-        uint64_t high = 0, low = 0;
+    for (size_t i = 0; i < limbs; i++) {
+        uint64_t high;
+        const uint64_t low = twi_mul64(part[i], factor, &high);
         unsigned out = 0;
 
-        if (i < limbs)
-            low = twi_mul64(part[i], factor, &high);
-        else if (carry == 0)
-            return;
-        low = twi_add_carry(low, carry, &out);
-        carry = high + out;
+        carry = twi_add_carry(low, carry, &out);
+        high += out; /* cannot overflow: a product's upper half is below 2^64 - 1 */
         out = 0;
-        sum[i] = twi_add_carry(sum[i], low, &out);
-        carry += out;
+        sum[i] = twi_add_carry(sum[i], carry, &out);
+        carry = high + out; /* nor here: (2^64 - 1)^2 leaves room for two more limbs */
     }
-    assert(carry == 0);
+    sum[limbs] = twi_add_carry(sum[limbs], carry, &ripple);
+    for (size_t i = limbs + 1; ripple && i < sum_limbs; i++)
+        ripple = ++sum[i] == 0;
+    assert(!ripple);
 }
 
-static size_t limbs_of(twi_u192 value)
+static inline void add_moments_of(twi_dist *dist, const uint64_t *value, size_t limbs,
+                                  uint64_t weight)
 {
-    return value.w[2] ? 3 : value.w[1] ? 2 : 1;
+    uint64_t square[6] = {0};
+
+    add_product(dist->sum, 4, value, limbs, weight);
+    for (size_t i = 0; i < limbs; i++)
+        add_product(square + i, 2 * limbs - i, value, limbs, value[i]);
+    add_product(dist->square_sum, 7, square, 2 * limbs, weight);
 }
 
 static void add_moments(twi_dist *dist, twi_u192 value, uint64_t weight)
 {
-    const size_t limbs = limbs_of(value);
-    uint64_t square[6] = {0};
-
-    add_product(dist->sum, 4, value.w, limbs, weight);
-    for (size_t i = 0; i < limbs; i++)
-        add_product(square + i, 6 - i, value.w, limbs, value.w[i]);
-    add_product(dist->square_sum, 7, square, 2 * limbs, weight);
+    if (value.w[2])
+        add_moments_of(dist, value.w, 3, weight);
+    else if (value.w[1])
+        add_moments_of(dist, value.w, 2, weight);
+    else
+        add_moments_of(dist, value.w, 1, weight);
 }
 
 static uint64_t *bin_of(twi_dist *dist, twi_u192 value)
