@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry points of record.h: validate, normalise structs, delegate. */
 
+#include <stdbool.h>
 #include <string.h>
 #include <timeweight/record.h>
 
@@ -82,19 +83,131 @@ static int32_t refuse(tw_recorder *recorder, int32_t status)
     return status;
 }
 
+/* ---- Appending
+ * -------------------------------------------------------------------------- */
+
+/* An array of the caller's, aligned anyhow. */
+struct record_array {
+    const unsigned char *records;
+    size_t stride;
+};
+
+static int32_t get_from_array(const void *source, size_t row, tw_record *record,
+                              twi_fault *fault)
+{
+    const struct record_array *array = source;
+
+    (void)fault;
+    memcpy(record, array->records + row * array->stride, sizeof *record);
+    return TW_OK;
+}
+
 int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size_t count,
                            size_t record_size, uint32_t flags, size_t *accepted)
 {
+    const struct record_array array = {(const unsigned char *)records, record_size};
+
     if (!recorder)
         return TW_ERR_INVAL;
-    if (!records && count)
+    if ((!records && count) || count > SIZE_MAX / sizeof(tw_record))
         return refuse(recorder, TW_ERR_INVAL);
     if (twi_abi_check_size(record_size, sizeof(tw_record)))
         return refuse(recorder, TW_ERR_ABI);
     if (flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
         return refuse(recorder, TW_ERR_NOTSUP);
-    return twi_recorder_append(recorder, records, count, record_size,
+    return twi_recorder_append(recorder, get_from_array, &array, count,
                                (flags & TW_APPEND_SKIP_INVALID) != 0, accepted);
+}
+
+/* Copies the value of a row, if there is one. */
+static void get_value(const tw_column *column, size_t row, void *value, size_t size)
+{
+    const size_t stride = column->stride ? (size_t)column->stride : size;
+
+    if (column->values && (!column->validity || column->validity[row]))
+        memcpy(value, (const unsigned char *)column->values + row * stride, size);
+}
+
+static int32_t get_from_columns(const void *source, size_t row, tw_record *record,
+                                twi_fault *fault)
+{
+    const tw_columns *c = source;
+
+    tw_record_init(record, sizeof *record);
+    get_value(&c->credit_issued_ns, row, &record->credit_issued_ns, sizeof(int64_t));
+    get_value(&c->start_ns, row, &record->start_ns, sizeof(int64_t));
+    get_value(&c->generation_start_ns, row, &record->generation_start_ns,
+              sizeof(int64_t));
+    get_value(&c->end_ns, row, &record->end_ns, sizeof(int64_t));
+    get_value(&c->input_tokens, row, &record->input_tokens, sizeof(int64_t));
+    get_value(&c->output_tokens, row, &record->output_tokens, sizeof(int64_t));
+    get_value(&c->status, row, &record->status, sizeof(int32_t));
+    get_value(&c->record_flags, row, &record->flags, sizeof(uint32_t));
+    if (c->chunk_offsets) {
+        uint64_t begin, end;
+
+        memcpy(&begin, c->chunk_offsets + row, sizeof begin);
+        memcpy(&end, c->chunk_offsets + row + 1, sizeof end);
+        if (begin > end || end > c->chunk_value_count) {
+            *fault = (twi_fault){TW_RULE_NONE, TW_FIELD_CHUNK_COUNT, (int64_t)begin,
+                                 (int64_t)end};
+            return TW_ERR_INVAL;
+        }
+        record->chunk_arrival_ns = c->chunk_arrival_ns + begin;
+        record->chunk_tokens = c->chunk_tokens ? c->chunk_tokens + begin : NULL;
+        record->chunk_count = end - begin;
+    }
+    return TW_OK;
+}
+
+static bool strides_fit(const tw_columns *c)
+{
+    const tw_column *wide[] = {&c->credit_issued_ns,    &c->start_ns,
+                               &c->generation_start_ns, &c->end_ns,
+                               &c->input_tokens,        &c->output_tokens};
+    const tw_column *narrow[] = {&c->status, &c->record_flags};
+
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
+        if (wide[i]->stride && wide[i]->stride < sizeof(int64_t))
+            return false;
+    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
+        if (narrow[i]->stride && narrow[i]->stride < sizeof(int32_t))
+            return false;
+    return true;
+}
+
+int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *columns,
+                                   uint32_t flags, size_t *accepted)
+{
+    tw_columns known;
+    int32_t status;
+
+    if (!recorder)
+        return TW_ERR_INVAL;
+    if (!columns)
+        return refuse(recorder, TW_ERR_INVAL);
+    status = twi_abi_read(&known, sizeof known, sizeof known, columns);
+    if (status)
+        return refuse(recorder, status);
+    if (known.flags || flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
+        return refuse(recorder, TW_ERR_NOTSUP);
+    if (known.count > SIZE_MAX / sizeof(int64_t) || !strides_fit(&known) ||
+        (known.chunk_value_count && !known.chunk_arrival_ns))
+        return refuse(recorder, TW_ERR_INVAL);
+    return twi_recorder_append(recorder, get_from_columns, &known, (size_t)known.count,
+                               (flags & TW_APPEND_SKIP_INVALID) != 0, accepted);
+}
+
+int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record *records,
+                         size_t capacity, size_t record_size, size_t *written)
+{
+    if (!recorder || !written || (!records && capacity) ||
+        first > twi_recorder_published(recorder))
+        return TW_ERR_INVAL;
+    if (twi_abi_check_size(record_size, sizeof(tw_record)))
+        return TW_ERR_ABI;
+    *written = twi_recorder_read(recorder, first, records, capacity, record_size);
+    return TW_OK;
 }
 
 int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records)

@@ -15,7 +15,8 @@ import sys
 
 def main():
     source = pathlib.Path(sys.argv[1])
-    programs = {"timeweight": sys.argv[2], "quickstart": sys.argv[3]}
+    programs = {"timeweight": pathlib.Path(sys.argv[2]).resolve(),
+                "quickstart": pathlib.Path(sys.argv[3]).resolve()}
     checked, failures = 0, []
 
     for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:

@@ -114,6 +114,65 @@ TW_API int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *record
                                   size_t count, size_t record_size, uint32_t flags,
                                   size_t *accepted);
 
+/** One field of many records: values apart by a fixed number of bytes, as in an array, an
+ *  array of structs or a data frame. Pointers need no alignment. */
+typedef struct tw_column {
+    const void *values; /**< of the type that tw_columns names; NULL: not recorded */
+    uint64_t stride;    /**< bytes from one value to the next, at least the size of one;
+                             0: they are packed */
+    const uint8_t *validity; /**< a byte per row, 0: not recorded; NULL: all rows are */
+} tw_column;
+
+/** Many records by field. Zero every field that is not set. A value equal to
+ * #TW_TIME_NONE or #TW_TOKENS_NONE also means "not recorded". */
+typedef struct tw_columns {
+    uint32_t struct_size;          /**< sizeof(tw_columns) */
+    uint32_t flags;                /**< 0 */
+    uint64_t count;                /**< number of rows */
+    tw_column credit_issued_ns;    /**< int64_t */
+    tw_column start_ns;            /**< int64_t */
+    tw_column generation_start_ns; /**< int64_t */
+    tw_column end_ns;              /**< int64_t */
+    tw_column input_tokens;        /**< int64_t */
+    tw_column output_tokens;       /**< int64_t */
+    tw_column status;              /**< int32_t, #tw_record_status; not recorded: ok */
+    tw_column record_flags;        /**< uint32_t, #tw_record_flags; not recorded: 0 */
+    /** Row i has the chunks from chunk_offsets[i] up to chunk_offsets[i + 1]: count + 1
+     *  numbers that never decrease, the last at most chunk_value_count. NULL: no chunks.
+     */
+    const uint64_t *chunk_offsets;
+    const int64_t *chunk_arrival_ns; /**< of all rows, one after the other */
+    const int64_t *chunk_tokens;     /**< beside them, or NULL */
+    uint64_t chunk_value_count;      /**< number of values in chunk_arrival_ns */
+} tw_columns;
+
+/** Appends many records in one call: the same as tw_recorder_append() of the records that
+ *  the rows describe.
+ *  @param flags          #tw_append_flags
+ *  @param[out] accepted  number of records stored; may be NULL
+ *  @return as tw_recorder_append(); also TW_ERR_INVAL for a stride smaller than an
+ * element, chunk offsets that decrease or lead outside (tw_recorder_last_error() has the
+ *          row), or offsets without arrivals. On any error nothing is stored. @since 0.1
+ */
+TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
+                                          const tw_columns *columns, uint32_t flags,
+                                          size_t *accepted);
+
+/** Reads stored records back, exactly as they were appended.
+ *
+ *  The chunk pointers lead into the recorder: they are valid until it is cleared or
+ * freed. Any thread, also while the writer appends; not during tw_recorder_clear().
+ *  @param first          index of the first record wanted
+ *  @param[out] records   capacity elements, record_size bytes apart; bytes of an element
+ *                        that this library does not know are zeroed
+ *  @param record_size    sizeof(tw_record) as the caller sees it
+ *  @param[out] written   number of records read: fewer than capacity only at the end
+ *  @return TW_OK, TW_ERR_INVAL (NULL; first beyond the number of records), TW_ERR_ABI.
+ *          @since 0.1 */
+TW_API int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first,
+                                tw_record *records, size_t capacity, size_t record_size,
+                                size_t *written);
+
 /** Makes room for `records` more records, so that appending them allocates nothing but
  *  room for chunk arrivals, and touches that memory now rather than then.
  *  @return TW_OK, TW_ERR_NOMEM (what was obtained is kept as spare room), TW_ERR_INVAL.

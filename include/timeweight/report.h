@@ -18,10 +18,11 @@ TW_BEGIN_DECLS
 /** Formats of tw_report_write(). */
 enum tw_format {
     TW_FORMAT_TEXT = 1, /**< for people: window, balance, counters, one table per group */
-    TW_FORMAT_CSV = 2,  /**< one line per metric under a line of names; numbers as in JSON,
-                             "inf" where JSON leaves them out, empty where there are none */
-    TW_FORMAT_JSON = 3  /**< one JSON object on one line; doubles are the shortest that
-                             read back to the same bits; schema in doc/json.md */
+    TW_FORMAT_CSV =
+        2,             /**< one line per metric under a line of names; numbers as in JSON,
+                            "inf" where JSON leaves them out, empty where there are none */
+    TW_FORMAT_JSON = 3 /**< one JSON object on one line; doubles are the shortest that
+                            read back to the same bits; schema in doc/json.md */
 };
 
 /** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the

@@ -117,9 +117,11 @@ static size_t shortest_digits(char *digits, int *point, double value)
         sum = rest;
         twi_big_add(&sum, &high);
         near_high = twi_big_compare(&sum, &unit) >= (even ? 0 : 1);
-        if (near_low && near_high) { /* both neighbours will do: take the nearer one */
+        if (near_low && near_high) { /* both neighbours will do: the nearer, or the even */
+            int beyond_half;
             twi_big_shift(&rest, 1);
-            near_high = twi_big_compare(&rest, &unit) >= 0;
+            beyond_half = twi_big_compare(&rest, &unit);
+            near_high = beyond_half > 0 || (beyond_half == 0 && digit % 2 != 0);
         }
         digits[count++] = (char)(near_high ? digit + 1 : digit);
         if (near_low || near_high)

@@ -181,3 +181,23 @@ bool twi_block_write(twi_block *block, uint32_t row, const tw_record *record)
     block->state[row] = (uint8_t)((unsigned)record->status | flags << 2);
     return true;
 }
+
+void twi_block_read_back(const twi_block *block, uint32_t row, tw_record *record)
+{
+    const unsigned flags = block->state[row] >> 2;
+
+    memset(record, 0, sizeof *record);
+    record->credit_issued_ns = block->credit_ns[row];
+    record->start_ns = block->start_ns[row];
+    record->generation_start_ns = block->generation_ns[row];
+    record->end_ns = block->end_ns[row];
+    record->input_tokens = block->input_tokens[row];
+    record->output_tokens = block->output_tokens[row];
+    record->status = block->state[row] & 3;
+    record->flags = flags & TWI_ROW_STREAMING ? TW_RECORD_STREAMING : 0;
+    if (flags & TWI_ROW_HAS_CHUNKS) {
+        record->chunk_arrival_ns = block->chunks[row].arrival_ns;
+        record->chunk_tokens = block->chunks[row].tokens;
+        record->chunk_count = block->chunks[row].count;
+    }
+}

@@ -66,6 +66,9 @@ void twi_block_return_to(twi_block *block, twi_block_mark mark);
  * its chunks is not to be had. */
 bool twi_block_write(twi_block *block, uint32_t row, const tw_record *record);
 
+/* A published row as it was recorded; its chunks stay in the block. */
+void twi_block_read_back(const twi_block *block, uint32_t row, tw_record *record);
+
 /* Reads a published row. */
 static inline void twi_block_read(const twi_block *block, uint32_t row, int64_t offset_ns,
                                   twi_row *out)

@@ -73,8 +73,8 @@ static void set_error(tw_recorder *recorder, int32_t status, size_t row,
                                       fault->value_b};
 }
 
-int32_t twi_recorder_append(tw_recorder *recorder, const void *records, size_t count,
-                            size_t stride, int skip_invalid, size_t *accepted)
+int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
+                            size_t count, bool skip_invalid, size_t *accepted)
 {
     const uint64_t published = atomic_load_explicit(&recorder->published,
                                                     memory_order_relaxed);
@@ -88,9 +88,11 @@ int32_t twi_recorder_append(tw_recorder *recorder, const void *records, size_t c
     int32_t status = TW_OK;
 
     for (row = 0; row < count; row++) {
-        tw_record record; /* a copy: the caller's array may be aligned anyhow */
-        memcpy(&record, (const unsigned char *)records + row * stride, sizeof record);
+        tw_record record;
 
+        status = get(source, row, &record, &fault);
+        if (status)
+            break;
         if (record.flags & ~(uint32_t)TW_RECORD_STREAMING) {
             fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, record.flags,
                                 TW_RECORD_STREAMING};
@@ -189,6 +191,32 @@ void twi_recorder_balance(const tw_recorder *recorder, tw_balance *balance)
 {
     *balance = recorder->balance;
     twi_recorder_add_refusals(recorder, balance);
+}
+
+size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *records,
+                         size_t capacity, size_t stride)
+{
+    const uint64_t published = twi_recorder_published(recorder);
+    const size_t count = published - first < capacity ? (size_t)(published - first)
+                                                      : capacity;
+    unsigned char *out = records;
+    const twi_block *block = recorder->head;
+
+    if (count == 0)
+        return 0;
+    for (uint64_t skip = first / TWI_BLOCK_ROWS; skip; skip--)
+        block = block->next;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t row = (uint32_t)((first + i) % TWI_BLOCK_ROWS);
+        tw_record record;
+
+        if (row == 0 && i)
+            block = block->next;
+        twi_block_read_back(block, row, &record);
+        memset(out + i * stride, 0, stride);
+        memcpy(out + i * stride, &record, sizeof record);
+    }
+    return count;
 }
 
 uint64_t twi_recorder_memory(const tw_recorder *recorder)

@@ -10,6 +10,7 @@
  * final. Whatever lies behind the tail's rows is spare, whatever it holds. */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <timeweight/record.h>
 
@@ -39,11 +40,19 @@ typedef struct twi_span {
 tw_recorder *twi_recorder_new(const tw_allocator *allocator);
 void twi_recorder_free(tw_recorder *recorder);
 
-/* Appends count records, `stride` bytes apart. All or nothing, unless skip_invalid; in
- * that case too a failure stores nothing. TW_OK, TW_ERR_RANGE, TW_ERR_NOTSUP,
- * TW_ERR_NOMEM. */
-int32_t twi_recorder_append(tw_recorder *recorder, const void *records, size_t count,
-                            size_t stride, int skip_invalid, size_t *accepted);
+/* Where records come from: fills in the row-th one, whose fields are not checked yet.
+ * TW_OK, or a status that ends the append (and the fault that goes with it). */
+typedef int32_t (*twi_record_fn)(const void *source, size_t row, tw_record *record,
+                                 twi_fault *fault);
+
+/* Appends count records. All or nothing, unless skip_invalid; in that case too a failure
+ * stores nothing. TW_OK, TW_ERR_RANGE, TW_ERR_NOTSUP, TW_ERR_NOMEM, or what `get`
+ * returns. */
+int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
+                            size_t count, bool skip_invalid, size_t *accepted);
+/* Reads records back from `first` on, which is at most the number of records. */
+size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *records,
+                         size_t capacity, size_t stride);
 int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records);
 void twi_recorder_clear(tw_recorder *recorder);
 uint64_t twi_recorder_memory(const tw_recorder *recorder);
