@@ -175,8 +175,7 @@ TW_API int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first,
 
 /** Makes room for `records` more records, so that appending them allocates nothing but
  *  room for chunk arrivals, and touches that memory now rather than then.
- *  @return TW_OK, TW_ERR_NOMEM (what was obtained is kept as spare room), TW_ERR_INVAL.
- *  @since 0.1 */
+ *  @return TW_OK, TW_ERR_NOMEM, TW_ERR_INVAL. @since 0.1 */
 TW_API int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records);
 
 /** Forgets all records, counters and the last error; keeps the clock, and keeps for reuse

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/recorder.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -18,13 +19,21 @@ tw_recorder *twi_recorder_new(const tw_allocator *allocator)
     return recorder;
 }
 
+/* Releases the blocks from *link on. */
+static void release_chain(twi_block **link)
+{
+    while (*link) {
+        twi_block *block = *link;
+        *link = block->next;
+        twi_block_release(block);
+    }
+}
+
 void twi_recorder_free(tw_recorder *recorder)
 {
     const tw_allocator allocator = recorder->allocator;
-    for (twi_block *block = recorder->head, *next; block; block = next) {
-        next = block->next;
-        twi_block_release(block);
-    }
+
+    release_chain(&recorder->head);
     twi_mem_free(&allocator, recorder, 1, sizeof *recorder);
 }
 
@@ -151,13 +160,19 @@ int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records)
     const uint64_t published = atomic_load_explicit(&recorder->published,
                                                     memory_order_relaxed);
     uint64_t room = (0 - published) % TWI_BLOCK_ROWS; /* free rows of the tail */
-    twi_block *block = recorder->tail;
+    twi_block *block = recorder->tail, **made = NULL;
 
     while (room < records) {
-        const int is_new = !(block ? block->next : recorder->head);
+        twi_block **link = block ? &block->next : &recorder->head;
+        const bool is_new = !*link;
+
+        if (is_new && !made)
+            made = link;
         block = next_block(recorder, block);
-        if (!block)
+        if (!block) {
+            release_chain(made);
             return TW_ERR_NOMEM;
+        }
         if (is_new) /* touch the pages of the columns; no row here is published */
             memset(block->credit_ns, 0,
                    offsetof(twi_block, chunks) - offsetof(twi_block, credit_ns));
