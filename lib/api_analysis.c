@@ -75,7 +75,8 @@ int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
     if (status)
         return status;
     if (options) {
-        status = twi_abi_read(&known, sizeof known, sizeof known, options);
+        status = twi_abi_read(&known, sizeof known,
+                              TWI_ABI_UPTO(tw_options, quantile_count), options);
         if (status)
             return status;
     } else {
@@ -107,7 +108,8 @@ int32_t tw_analysis_balance(const tw_analysis *analysis, tw_balance *balance)
 {
     if (!analysis || !balance)
         return TW_ERR_INVAL;
-    return twi_abi_write(balance, &analysis->balance, sizeof *balance, sizeof *balance);
+    return twi_abi_write(balance, &analysis->balance, sizeof *balance,
+                         TWI_ABI_UPTO(tw_balance, cut_at_end));
 }
 
 static int32_t find_emitted(const tw_analysis *analysis, int32_t metric, size_t *index)
@@ -130,7 +132,7 @@ int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
     if (status)
         return status;
     return twi_abi_write(summary, &analysis->summary[index], sizeof *summary,
-                         sizeof *summary);
+                         TWI_ABI_UPTO(tw_summary, count));
 }
 
 int32_t tw_analysis_quantiles(const tw_analysis *analysis, int32_t metric,

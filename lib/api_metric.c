@@ -15,7 +15,8 @@ int32_t tw_metric_info(size_t index, tw_metric_row *row)
 {
     if (index >= TWI_METRIC_COUNT || !row)
         return TW_ERR_INVAL;
-    return twi_abi_write(row, &twi_metrics[index].row, sizeof *row, sizeof *row);
+    return twi_abi_write(row, &twi_metrics[index].row, sizeof *row,
+                         TWI_ABI_UPTO(tw_metric_row, description));
 }
 
 int32_t tw_metric_find(const char *tag, int32_t *id)

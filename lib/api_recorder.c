@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry points of record.h: validate, normalise structs, delegate. */
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <timeweight/record.h>
 
@@ -35,7 +35,8 @@ int32_t twi_api_allocator(const tw_allocator *caller, tw_allocator *allocator)
         *allocator = twi_mem_default();
         return TW_OK;
     }
-    status = twi_abi_read(allocator, sizeof *allocator, sizeof *allocator, caller);
+    status = twi_abi_read(allocator, sizeof *allocator, TWI_ABI_UPTO(tw_allocator, free),
+                          caller);
     if (status)
         return status;
     if (allocator->flags)
@@ -52,7 +53,8 @@ int32_t tw_recorder_new(tw_recorder **recorder, const tw_recorder_options *optio
     if (!recorder)
         return TW_ERR_INVAL;
     if (options) {
-        status = twi_abi_read(&known, sizeof known, sizeof known, options);
+        status = twi_abi_read(&known, sizeof known,
+                              TWI_ABI_UPTO(tw_recorder_options, allocator), options);
         if (status)
             return status;
     }
@@ -79,12 +81,12 @@ void tw_recorder_free(tw_recorder *recorder)
 /* Notes a failure that no record is to blame for. */
 static int32_t refuse(tw_recorder *recorder, int32_t status)
 {
-    recorder->last_error = (tw_error){(uint32_t)sizeof(tw_error), status, 0, 0, 0, 0, 0};
+    recorder->last_error = (tw_error){.struct_size = (uint32_t)sizeof(tw_error),
+                                      .status = status};
     return status;
 }
 
-/* ---- Appending
- * -------------------------------------------------------------------------- */
+/* ---- Appending --------------------------------------------------------------------- */
 
 /* An array of the caller's, aligned anyhow. */
 struct record_array {
@@ -98,7 +100,9 @@ static int32_t get_from_array(const void *source, size_t row, tw_record *record,
     const struct record_array *array = source;
 
     (void)fault;
-    memcpy(record, array->records + row * array->stride, sizeof *record);
+    memset(record, 0, sizeof *record);
+    memcpy(record, array->records + row * array->stride,
+           array->stride < sizeof *record ? array->stride : sizeof *record);
     return TW_OK;
 }
 
@@ -111,7 +115,7 @@ int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size
         return TW_ERR_INVAL;
     if ((!records && count) || count > SIZE_MAX / sizeof(tw_record))
         return refuse(recorder, TW_ERR_INVAL);
-    if (twi_abi_check_size(record_size, sizeof(tw_record)))
+    if (twi_abi_check_size(record_size, TWI_ABI_UPTO(tw_record, flags)))
         return refuse(recorder, TW_ERR_ABI);
     if (flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
         return refuse(recorder, TW_ERR_NOTSUP);
@@ -149,31 +153,40 @@ static int32_t get_from_columns(const void *source, size_t row, tw_record *recor
         memcpy(&begin, c->chunk_offsets + row, sizeof begin);
         memcpy(&end, c->chunk_offsets + row + 1, sizeof end);
         if (begin > end || end > c->chunk_value_count) {
-            *fault = (twi_fault){TW_RULE_NONE, TW_FIELD_CHUNK_COUNT, (int64_t)begin,
+            *fault = (twi_fault){TW_RULE_NONE, TW_FIELD_CHUNK_COUNT, 0, (int64_t)begin,
                                  (int64_t)end};
             return TW_ERR_INVAL;
         }
-        record->chunk_arrival_ns = c->chunk_arrival_ns + begin;
-        record->chunk_tokens = c->chunk_tokens ? c->chunk_tokens + begin : NULL;
-        record->chunk_count = end - begin;
+        if (begin < end) {
+            record->chunk_arrival_ns = c->chunk_arrival_ns + begin;
+            record->chunk_tokens = c->chunk_tokens ? c->chunk_tokens + begin : NULL;
+            record->chunk_count = end - begin;
+        }
     }
     return TW_OK;
 }
 
-static bool strides_fit(const tw_columns *c)
+static int32_t check_columns(const tw_columns *c)
 {
-    const tw_column *wide[] = {&c->credit_issued_ns,    &c->start_ns,
-                               &c->generation_start_ns, &c->end_ns,
-                               &c->input_tokens,        &c->output_tokens};
-    const tw_column *narrow[] = {&c->status, &c->record_flags};
+    const tw_column *columns[] = {
+        &c->credit_issued_ns, &c->start_ns,     &c->generation_start_ns,
+        &c->end_ns,           &c->input_tokens, &c->output_tokens,
+        &c->status,           &c->record_flags};
+    enum { COLUMNS = sizeof columns / sizeof columns[0], WIDE = 6 };
 
-    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++)
-        if (wide[i]->stride && wide[i]->stride < sizeof(int64_t))
-            return false;
-    for (size_t i = 0; i < sizeof narrow / sizeof narrow[0]; i++)
-        if (narrow[i]->stride && narrow[i]->stride < sizeof(int32_t))
-            return false;
-    return true;
+    if (c->flags)
+        return TW_ERR_NOTSUP;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        const size_t size = i < WIDE ? sizeof(int64_t) : sizeof(int32_t);
+        if (columns[i]->flags || columns[i]->reserved)
+            return TW_ERR_NOTSUP;
+        if (columns[i]->stride && columns[i]->stride < size)
+            return TW_ERR_INVAL;
+        if (columns[i]->stride > SIZE_MAX || c->count > SIZE_MAX / sizeof(tw_record) ||
+            (columns[i]->stride && c->count > SIZE_MAX / columns[i]->stride))
+            return TW_ERR_INVAL;
+    }
+    return c->chunk_value_count && !c->chunk_arrival_ns ? TW_ERR_INVAL : TW_OK;
 }
 
 int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *columns,
@@ -186,14 +199,15 @@ int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *colu
         return TW_ERR_INVAL;
     if (!columns)
         return refuse(recorder, TW_ERR_INVAL);
-    status = twi_abi_read(&known, sizeof known, sizeof known, columns);
+    status = twi_abi_read(&known, sizeof known,
+                          TWI_ABI_UPTO(tw_columns, chunk_value_count), columns);
     if (status)
         return refuse(recorder, status);
-    if (known.flags || flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
+    if (flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
         return refuse(recorder, TW_ERR_NOTSUP);
-    if (known.count > SIZE_MAX / sizeof(int64_t) || !strides_fit(&known) ||
-        (known.chunk_value_count && !known.chunk_arrival_ns))
-        return refuse(recorder, TW_ERR_INVAL);
+    status = check_columns(&known);
+    if (status)
+        return refuse(recorder, status);
     return twi_recorder_append(recorder, get_from_columns, &known, (size_t)known.count,
                                (flags & TW_APPEND_SKIP_INVALID) != 0, accepted);
 }
@@ -204,7 +218,7 @@ int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record 
     if (!recorder || !written || (!records && capacity) ||
         first > twi_recorder_published(recorder))
         return TW_ERR_INVAL;
-    if (twi_abi_check_size(record_size, sizeof(tw_record)))
+    if (twi_abi_check_size(record_size, TWI_ABI_UPTO(tw_record, flags)))
         return TW_ERR_ABI;
     *written = twi_recorder_read(recorder, first, records, capacity, record_size);
     return TW_OK;
@@ -245,7 +259,7 @@ int32_t tw_recorder_set_clock(tw_recorder *recorder, const tw_clock *clock)
         return TW_ERR_INVAL;
     if (!clock)
         return refuse(recorder, TW_ERR_INVAL);
-    status = twi_abi_read(&known, sizeof known, sizeof known, clock);
+    status = twi_abi_read(&known, sizeof known, TWI_ABI_UPTO(tw_clock, offset_ns), clock);
     if (status)
         return refuse(recorder, status);
     if (known.flags)
@@ -263,7 +277,8 @@ int32_t tw_recorder_balance(const tw_recorder *recorder, tw_balance *balance)
     if (!recorder || !balance)
         return TW_ERR_INVAL;
     twi_recorder_balance(recorder, &known);
-    return twi_abi_write(balance, &known, sizeof known, sizeof known);
+    return twi_abi_write(balance, &known, sizeof known,
+                         TWI_ABI_UPTO(tw_balance, cut_at_end));
 }
 
 int32_t tw_recorder_last_error(const tw_recorder *recorder, tw_error *error)
@@ -271,5 +286,5 @@ int32_t tw_recorder_last_error(const tw_recorder *recorder, tw_error *error)
     if (!recorder || !error)
         return TW_ERR_INVAL;
     return twi_abi_write(error, &recorder->last_error, sizeof recorder->last_error,
-                         sizeof recorder->last_error);
+                         TWI_ABI_UPTO(tw_error, value_b));
 }

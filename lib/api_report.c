@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry point of report.h: validate, normalise structs, delegate. */
 
+#include <string.h>
 #include <timeweight/report.h>
 
 #include "base/abi.h"
@@ -29,6 +30,21 @@ static int32_t check_options(const tw_report_options *options)
     return TW_OK;
 }
 
+/* No name stands for two counters: it is a key of the JSON report. */
+static int counters_differ(const twi_report *report)
+{
+    char room[TWI_REPORT_NAME], other_room[TWI_REPORT_NAME];
+    const char *name, *other;
+    uint64_t value;
+
+    for (size_t i = 0; twi_report_counter(report, i, &name, room, &value); i++)
+        for (size_t j = 0; j < i; j++)
+            if (twi_report_counter(report, j, &other, other_room, &value) &&
+                strcmp(name, other) == 0)
+                return 0;
+    return 1;
+}
+
 int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
                         const tw_report_options *options, tw_write_fn write,
                         void *user_data)
@@ -41,13 +57,17 @@ int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
     if (!analysis || !write)
         return TW_ERR_INVAL;
     if (options) {
-        status = twi_abi_read(&known, sizeof known, sizeof known, options);
+        status = twi_abi_read(&known, sizeof known,
+                              TWI_ABI_UPTO(tw_report_options, counter_count), options);
         if (status)
             return status;
     }
     status = check_options(&known);
     if (status)
         return status;
+    twi_report_begin(&report, analysis, &known, write, user_data);
+    if (!counters_differ(&report))
+        return TW_ERR_INVAL;
     switch (format) {
     case TW_FORMAT_TEXT:
         write_format = twi_report_text;
@@ -61,7 +81,6 @@ int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
     default:
         return TW_ERR_NOTSUP;
     }
-    twi_report_begin(&report, analysis, &known, write, user_data);
     write_format(&report);
     return twi_report_end(&report);
 }

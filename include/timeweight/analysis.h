@@ -33,28 +33,33 @@ enum tw_kernel { TW_KERNEL_AUTO = 0, TW_KERNEL_PORTABLE = 1 };
 #define TW_QUANTILES_LIMIT 256
 
 /** Runs task(context, i) once for each i below count, on whatever threads the caller
- *  likes, and returns when all are done: 0, or non-zero if some did not run. */
+ *  likes, and returns when all are done: 0, or non-zero if some did not run, which makes the
+ *  library run them itself. It must not unwind through the library. */
 typedef int32_t (*tw_executor_fn)(void *executor_data,
                                   void (*task)(void *context, uint32_t index),
                                   void *context, uint32_t count);
 
 /** How to analyse. Initialise with tw_options_init(); zero means the default. */
 typedef struct tw_options {
-    uint32_t struct_size;    /**< sizeof(tw_options) */
-    uint32_t flags;          /**< #tw_options_flags */
-    int64_t window_begin_ns; /**< default: the first credit (or start) of the run */
-    int64_t window_end_ns;   /**< default: the last response (for requests in flight, the
-                                  latest time known) */
-    int32_t kernel;          /**< #tw_kernel */
-    uint32_t threads;        /**< the most threads to use inside tw_analyze(); 0 and 1:
-                                  only the calling one. It may use fewer. */
-    tw_executor_fn executor; /**< used instead of own threads, if at all; NULL: none */
-    void *executor_data;     /**< passed back to executor */
-    const double *quantiles; /**< quantiles in [0, 1] to have at hand beside the standard
-                                  ones (1 5 10 25 50 75 90 95 99 %); copied */
-    uint64_t quantile_count; /**< at most #TW_QUANTILES_LIMIT */
+    uint32_t struct_size; /**< sizeof(tw_options) */
+    uint32_t flags;       /**< #tw_options_flags */
+    /** Default: the first credit (or start) of the run. */
+    int64_t window_begin_ns;
+    /** Default: the last response (for requests in flight, the latest time known). */
+    int64_t window_end_ns;
+    int32_t kernel; /**< #tw_kernel */
+    /** The most threads to use inside tw_analyze(); 0 and 1: only the calling one. Fewer may
+     *  be used; this version uses only the calling one. */
+    uint32_t threads;
+    /** Used instead of own threads, if any are used; NULL: none. */
+    tw_executor_fn executor;
+    void *executor_data; /**< passed back to executor */
+    /** Quantiles in [0, 1] to have at hand beside the standard ones (1 5 10 25 50 75 90 95
+     *  99 %); copied. */
+    const double *quantiles;
     const tw_allocator
-        *allocator; /**< for the analysis; copied; NULL: the malloc family */
+        *allocator;          /**< of the analysis; copied; NULL: the malloc family */
+    uint64_t quantile_count; /**< at most #TW_QUANTILES_LIMIT */
 } tw_options;
 
 /** Sets struct_size and zeroes the rest.
@@ -74,8 +79,9 @@ typedef struct tw_analysis tw_analysis;
  *  @param recorders       recorder_count of them, none NULL, none twice; may be NULL if
  *                         recorder_count is 0
  *  @param options         NULL: the defaults
- *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, window begin after its end, an edge
- *          or quantile out of range); TW_ERR_RANGE (a time leaves [-2^61, 2^61] by its
+ *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, a recorder twice, an edge or quantile
+ *          out of range, or a window that begins after its end: also where one of the edges
+ *          is a default); TW_ERR_RANGE (a time leaves [-2^61, 2^61] by its
  *          clock's offset); TW_ERR_NOTSUP (unknown flag or kernel); TW_ERR_ABI.
  *          Any thread. @since 0.1 */
 TW_API int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
@@ -115,16 +121,20 @@ typedef struct tw_summary {
     uint32_t flags;       /**< 0; a bit for approximate results may come */
     uint32_t reserved;    /**< 0 */
     double error_bound;   /**< 0: exact */
-    double avg; /**< weighted by duration, or over the samples; a scalar's value */
+    /** Weighted by duration, or over the samples; a scalar's value. +inf for the
+     *  error-adjusted latencies, as their max and sum. */
+    double avg;
     double min;
     double max;
-    double std;        /**< of the population, weighted like avg */
-    double sum;        /**< samples only */
-    int64_t weight_ns; /**< curves: the window's length */
-    int64_t
-        active_ns;  /**< Active metrics: the time in the window with the mask > 0,
-                         which they are weighted by; its share is active_ns / weight_ns */
-    uint64_t count; /**< samples: how many */
+    double std; /**< of the population, weighted like avg */
+    double sum; /**< samples only */
+    /** Curves: the window's length. The integral of an Effective metric is avg * weight_ns. */
+    int64_t weight_ns;
+    /** Active metrics: the time in the window with the mask > 0, by which they are weighted:
+     *  their integral is avg * active_ns, their share of the window active_ns / weight_ns. */
+    int64_t active_ns;
+    /** Samples: how many values, the infinite ones included. */
+    uint64_t count;
 } tw_summary;
 
 /** Summary of one metric. Any thread; O(1).
@@ -146,8 +156,9 @@ TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
  *  first rounded to 12 decimal places and then compared exactly, so that 0.9 means nine
  *  tenths. q = 0 is min, q = 1 is max.
  *
- *  The standard quantiles and those named in the options cost O(1); any others share
- *  O(N) passes over the run, on bounded stack.
+ *  The standard quantiles and those named in the options cost O(1). Any others cost O(N)
+ *  passes over the run, on some 80 KB of stack; a few share the passes, so name many in the
+ *  options. Error-adjusted latencies can be +inf.
  *
  *  @param q            count values in [0, 1], in any order
  *  @param[out] values  count results

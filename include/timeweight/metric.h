@@ -26,43 +26,43 @@ enum tw_kind {
     TW_KIND_SCALAR = 3  /**< one number, in avg */
 };
 
-/** Metric ids: stable, never reused, with gaps. */
+/** Metric ids, with the units of their values: stable, never reused, with gaps. */
 enum tw_metric {
-    TW_EFFECTIVE_CONCURRENCY = 100,
-    TW_EFFECTIVE_DECODE_THROUGHPUT = 101,
-    TW_EFFECTIVE_PREFILL_THROUGHPUT = 102,
-    TW_EFFECTIVE_DECODE_CONCURRENCY = 103,
-    TW_EFFECTIVE_PREFILL_CONCURRENCY = 104,
-    TW_EFFECTIVE_TOTAL_THROUGHPUT = 105,
-    TW_EFFECTIVE_DECODE_THROUGHPUT_PER_USER = 106,
-    TW_EFFECTIVE_PREFILL_THROUGHPUT_PER_USER = 107,
-    TW_TOKENS_IN_FLIGHT = 108,
-    TW_EFFECTIVE_QUEUE_DEPTH = 109,
-    TW_EFFECTIVE_LATENCY = 130,
-    TW_ADJ_EFFECTIVE_LATENCY = 131,
+    TW_EFFECTIVE_CONCURRENCY = 100,                 /**< requests */
+    TW_EFFECTIVE_DECODE_THROUGHPUT = 101,           /**< tokens/sec */
+    TW_EFFECTIVE_PREFILL_THROUGHPUT = 102,          /**< tokens/sec */
+    TW_EFFECTIVE_DECODE_CONCURRENCY = 103,          /**< requests */
+    TW_EFFECTIVE_PREFILL_CONCURRENCY = 104,         /**< requests */
+    TW_EFFECTIVE_TOTAL_THROUGHPUT = 105,            /**< tokens/sec */
+    TW_EFFECTIVE_DECODE_THROUGHPUT_PER_USER = 106,  /**< tokens/sec/user */
+    TW_EFFECTIVE_PREFILL_THROUGHPUT_PER_USER = 107, /**< tokens/sec/user */
+    TW_TOKENS_IN_FLIGHT = 108,                      /**< tokens */
+    TW_EFFECTIVE_QUEUE_DEPTH = 109,                 /**< requests */
+    TW_EFFECTIVE_LATENCY = 130,                     /**< ms */
+    TW_ADJ_EFFECTIVE_LATENCY = 131,                 /**< ms */
 
-    TW_ACTIVE_DECODE_THROUGHPUT = 200,
-    TW_ACTIVE_PREFILL_THROUGHPUT = 201,
-    TW_ACTIVE_DECODE_THROUGHPUT_PER_USER = 202,
-    TW_ACTIVE_PREFILL_THROUGHPUT_PER_USER = 203,
-    TW_ACTIVE_TOTAL_THROUGHPUT = 204,
+    TW_ACTIVE_DECODE_THROUGHPUT = 200,           /**< tokens/sec */
+    TW_ACTIVE_PREFILL_THROUGHPUT = 201,          /**< tokens/sec */
+    TW_ACTIVE_DECODE_THROUGHPUT_PER_USER = 202,  /**< tokens/sec/user */
+    TW_ACTIVE_PREFILL_THROUGHPUT_PER_USER = 203, /**< tokens/sec/user */
+    TW_ACTIVE_TOTAL_THROUGHPUT = 204,            /**< tokens/sec */
 
-    TW_TIME_TO_FIRST_TOKEN = 800,
-    TW_TIME_TO_SECOND_TOKEN = 801,
-    TW_REQUEST_LATENCY = 802,
-    TW_INTER_TOKEN_LATENCY = 803,
-    TW_INTER_CHUNK_LATENCY = 804,
-    TW_OUTPUT_TOKEN_THROUGHPUT_PER_USER = 805,
-    TW_OUTPUT_SEQUENCE_LENGTH = 806,
-    TW_INPUT_SEQUENCE_LENGTH = 807,
-    TW_CREDIT_TO_START_LATENCY = 808,
-    TW_ADJ_REQUEST_LATENCY = 809,
-    TW_REQUEST_COUNT = 840,
-    TW_ERROR_REQUEST_COUNT = 841,
-    TW_BENCHMARK_DURATION = 842,
-    TW_REQUEST_THROUGHPUT = 843,
-    TW_OUTPUT_TOKEN_THROUGHPUT = 844,
-    TW_TOTAL_TOKEN_THROUGHPUT = 845
+    TW_TIME_TO_FIRST_TOKEN = 800,              /**< ms */
+    TW_TIME_TO_SECOND_TOKEN = 801,             /**< ms */
+    TW_REQUEST_LATENCY = 802,                  /**< ms */
+    TW_INTER_TOKEN_LATENCY = 803,              /**< ms */
+    TW_INTER_CHUNK_LATENCY = 804,              /**< ms */
+    TW_OUTPUT_TOKEN_THROUGHPUT_PER_USER = 805, /**< tokens/sec/user */
+    TW_OUTPUT_SEQUENCE_LENGTH = 806,           /**< tokens */
+    TW_INPUT_SEQUENCE_LENGTH = 807,            /**< tokens */
+    TW_CREDIT_TO_START_LATENCY = 808,          /**< ms */
+    TW_ADJ_REQUEST_LATENCY = 809,              /**< ms */
+    TW_REQUEST_COUNT = 840,                    /**< requests */
+    TW_ERROR_REQUEST_COUNT = 841,              /**< requests */
+    TW_BENCHMARK_DURATION = 842,               /**< sec */
+    TW_REQUEST_THROUGHPUT = 843,               /**< requests/sec */
+    TW_OUTPUT_TOKEN_THROUGHPUT = 844,          /**< tokens/sec */
+    TW_TOTAL_TOKEN_THROUGHPUT = 845            /**< tokens/sec */
 };
 
 /** One row of the registry. Strings are ASCII in static storage. */

@@ -16,13 +16,15 @@ TW_BEGIN_DECLS
  *  A recorder has one writer: calls that name it come from one thread at a time. Any
  *  number of tw_analyze() calls may read it on other threads while the writer appends.
  *  Only tw_recorder_clear() and tw_recorder_free() must wait until no tw_analyze() call
- *  that names the recorder is running; analyses that exist already keep what they need.
+ *  that names the recorder is running, and none may begin before they return; analyses that
+ *  exist already keep what they need.
  *  @{
  */
 
-/** "Not recorded": the only special time. Other times lie in [-2^61, 2^61]. */
+/** "Not recorded": the only special time, -9223372036854775808. Other times lie in
+ *  [-2^61, 2^61]. */
 #define TW_TIME_NONE INT64_MIN
-/** "Not recorded": the only special token count. Other counts lie in [0, 2^40). */
+/** "Not recorded": the only special token count, -1. Other counts lie in [0, 2^40). */
 #define TW_TOKENS_NONE (-1)
 
 /** tw_record::status. A request without end_ns is in flight and has TW_RECORD_OK. */
@@ -41,24 +43,32 @@ enum tw_record_flags {
  *  they are known, start_ns <= generation_start_ns <= end_ns. A credit later than
  *  start_ns counts as start_ns and is counted. Initialise with tw_record_init(). */
 typedef struct tw_record {
-    int64_t credit_issued_ns;    /**< the request was due; #TW_TIME_NONE: not recorded */
-    int64_t start_ns;            /**< it was handed to the transport */
-    int64_t generation_start_ns; /**< its first token arrived; #TW_TIME_NONE: none did */
-    int64_t end_ns;        /**< its last byte arrived, or it failed or was cancelled;
-                                #TW_TIME_NONE: still in flight */
-    int64_t input_tokens;  /**< prompt tokens, or #TW_TOKENS_NONE */
-    int64_t output_tokens; /**< all generated tokens, the first included (so far,
-                                while in flight), or #TW_TOKENS_NONE */
+    /** When the request was due: the load generator's decision, not the time of sending. */
+    int64_t credit_issued_ns;
+    /** When it was handed to the transport. */
+    int64_t start_ns;
+    /** When its first token arrived. */
+    int64_t generation_start_ns;
+    /** When its last byte arrived, or it failed or was cancelled; #TW_TIME_NONE: it is still
+     *  in flight. */
+    int64_t end_ns;
+    /** Tokens of the prompt. */
+    int64_t input_tokens;
+    /** All generated tokens, the first included; so far, while in flight. */
+    int64_t output_tokens;
     /** Arrivals of the content chunks after the first token (which is arrival 0),
-     *  non-decreasing within [generation_start_ns, end_ns]; chunk_count of them. Copied.
-     */
+     *  non-decreasing within [generation_start_ns, end_ns]; chunk_count of them, aligned for
+     *  int64_t. Copied. */
     const int64_t *chunk_arrival_ns;
     /** Tokens that each chunk brought, chunk_count of them, or NULL if not known: the
      *  tokens after the first are then spread evenly over the gaps. Copied. */
     const int64_t *chunk_tokens;
-    uint64_t chunk_count; /**< 0: no chunk arrivals; both pointers are ignored */
-    int32_t status;       /**< #tw_record_status */
-    uint32_t flags;       /**< #tw_record_flags */
+    /** 0: no chunk arrivals; both pointers are then ignored. */
+    uint64_t chunk_count;
+    /** #tw_record_status */
+    int32_t status;
+    /** #tw_record_flags */
+    uint32_t flags;
 } tw_record;
 
 /** Sets every field to "not recorded", status #TW_RECORD_OK, flags 0.
@@ -115,16 +125,20 @@ TW_API int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *record
                                   size_t *accepted);
 
 /** One field of many records: values apart by a fixed number of bytes, as in an array, an
- *  array of structs or a data frame. Pointers need no alignment. */
+ *  array of structs or a data frame. Values need no alignment. */
 typedef struct tw_column {
-    const void *values; /**< of the type that tw_columns names; NULL: not recorded */
-    uint64_t stride;    /**< bytes from one value to the next, at least the size of one;
-                             0: they are packed */
-    const uint8_t *validity; /**< a byte per row, 0: not recorded; NULL: all rows are */
+    /** Of the type that tw_columns names; NULL: not recorded in any row. */
+    const void *values;
+    /** A byte per row, 0: not recorded there; NULL: recorded in all rows. */
+    const uint8_t *validity;
+    /** Bytes from one value to the next, at least the size of one; 0: they are packed. */
+    uint64_t stride;
+    uint32_t flags;    /**< 0 */
+    uint32_t reserved; /**< 0 */
 } tw_column;
 
-/** Many records by field. Zero every field that is not set. A value equal to
- * #TW_TIME_NONE or #TW_TOKENS_NONE also means "not recorded". */
+/** Many records by field. Zero every field that is not set. A value equal to #TW_TIME_NONE or
+ *  #TW_TOKENS_NONE also means "not recorded". */
 typedef struct tw_columns {
     uint32_t struct_size;          /**< sizeof(tw_columns) */
     uint32_t flags;                /**< 0 */
@@ -139,7 +153,7 @@ typedef struct tw_columns {
     tw_column record_flags;        /**< uint32_t, #tw_record_flags; not recorded: 0 */
     /** Row i has the chunks from chunk_offsets[i] up to chunk_offsets[i + 1]: count + 1
      *  numbers that never decrease, the last at most chunk_value_count. NULL: no chunks.
-     */
+     *  The three arrays are aligned for their type. */
     const uint64_t *chunk_offsets;
     const int64_t *chunk_arrival_ns; /**< of all rows, one after the other */
     const int64_t *chunk_tokens;     /**< beside them, or NULL */
@@ -209,19 +223,21 @@ typedef struct tw_balance {
     uint32_t flags;       /**< 0 */
     uint64_t issued;      /**< records stored */
     uint64_t ok;          /**< ended well */
-    uint64_t failed;
-    uint64_t cancelled;
-    uint64_t in_flight;            /**< no end_ns */
-    uint64_t refused;              /**< not stored: the sum of refused_by_rule */
-    uint64_t credit_after_start;   /**< stored with a credit later than start_ns */
-    uint64_t chunk_tokens_ignored; /**< stored with chunk token counts that have no
-                                        output_tokens beside them, or exceed them */
+    uint64_t failed;      /**< ended with #TW_RECORD_FAILED */
+    uint64_t cancelled;   /**< ended with #TW_RECORD_CANCELLED */
+    uint64_t in_flight;   /**< no end_ns */
+    uint64_t refused;     /**< not stored: the sum of refused_by_rule */
+    /** Stored with a credit later than start_ns. */
+    uint64_t credit_after_start;
+    /** Stored with chunk token counts that have no output_tokens beside them, or exceed
+     *  them. */
+    uint64_t chunk_tokens_ignored;
     uint64_t refused_by_rule[TW_RULE_LIMIT]; /**< indexed by #tw_rule */
-    uint64_t overlapping;  /**< occupied some of the window, or are members */
+    uint64_t overlapping;  /**< occupied some of the window, or members */
     uint64_t members;      /**< ended in the window: the records of the samples */
-    uint64_t cut_at_begin; /**< start < begin < end (or still in flight) */
-    uint64_t cut_at_end;   /**< start < end of window < end (in flight: than the
-                                latest time known) */
+    uint64_t cut_at_begin; /**< start < begin < end, or still in flight */
+    /** start < end of the window < end; in flight: < the latest time known. */
+    uint64_t cut_at_end;
 } tw_balance;
 
 /** The balance of all records so far.
@@ -230,7 +246,7 @@ typedef struct tw_balance {
 TW_API int32_t tw_recorder_balance(const tw_recorder *recorder, tw_balance *balance);
 
 /** What the last failing call on this recorder found; with TW_APPEND_SKIP_INVALID, the
- *  first record that it refused.
+ *  first record that it refused. A later success does not clear it.
  *  @param[out] error  struct_size set by the caller; the rest is filled
  *  @return TW_OK, TW_ERR_INVAL (NULL), TW_ERR_ABI. @since 0.1 */
 TW_API int32_t tw_recorder_last_error(const tw_recorder *recorder, tw_error *error);

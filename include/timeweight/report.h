@@ -17,12 +17,14 @@ TW_BEGIN_DECLS
 
 /** Formats of tw_report_write(). */
 enum tw_format {
-    TW_FORMAT_TEXT = 1, /**< for people: window, balance, counters, one table per group */
-    TW_FORMAT_CSV =
-        2,             /**< one line per metric under a line of names; numbers as in JSON,
-                            "inf" where JSON leaves them out, empty where there are none */
-    TW_FORMAT_JSON = 3 /**< one JSON object on one line; doubles are the shortest that
-                            read back to the same bits; schema in doc/json.md */
+    /** For people: window, balance, counters, one table per group. */
+    TW_FORMAT_TEXT = 1,
+    /** One line per metric under a line of names; numbers as in JSON, "inf" where JSON
+     *  leaves them out, empty where there are none. */
+    TW_FORMAT_CSV = 2,
+    /** One JSON object on one line; doubles are the shortest that read back to the same
+     *  bits; schema in doc/json.md. */
+    TW_FORMAT_JSON = 3
 };
 
 /** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the
@@ -47,7 +49,7 @@ typedef struct tw_report_options {
  *  @param options  NULL: the defaults
  *  @param write    called with successive pieces of the report, on the calling thread
  *  @return TW_OK; TW_ERR_IO; TW_ERR_NOTSUP for an unknown format or flag; TW_ERR_INVAL
- *          (NULL, or a counter name with other characters); TW_ERR_ABI. @since 0.1 */
+ *          (NULL, or a counter name with other characters or that is there twice); TW_ERR_ABI. @since 0.1 */
 TW_API int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
                                const tw_report_options *options, tw_write_fn write,
                                void *user_data);

@@ -17,40 +17,58 @@ TW_BEGIN_DECLS
 /** What a call came to. Values never change; -8 to -10 are reserved. */
 enum tw_status {
     TW_OK = 0,
-    TW_ERR_NOMEM = -1, /**< the allocator returned NULL */
-    TW_ERR_INVAL =
-        -2, /**< an argument is NULL, out of its range, or contradicts another */
-    TW_ERR_RANGE =
-        -3, /**< a record breaks a rule (#tw_rule), or a sum leaves its range */
-    TW_ERR_NODATA = -4, /**< not emitted for this run: an answer of its own, not a zero */
-    TW_ERR_NOTSUP = -5, /**< an id, mode or flag that this version does not know */
-    TW_ERR_IO = -6,     /**< the caller's write function asked to stop */
-    TW_ERR_ABI =
-        -7 /**< a struct_size or record_size that no version of the library had */
+    /** The allocator returned NULL. */
+    TW_ERR_NOMEM = -1,
+    /** An argument is NULL, out of its range, or contradicts another. */
+    TW_ERR_INVAL = -2,
+    /** A record breaks a rule (#tw_rule), or a time leaves its range. */
+    TW_ERR_RANGE = -3,
+    /** Not emitted for this run: an answer of its own, not a zero. */
+    TW_ERR_NODATA = -4,
+    /** An id, mode or flag that this version does not know. */
+    TW_ERR_NOTSUP = -5,
+    /** The caller's write function asked to stop. */
+    TW_ERR_IO = -6,
+    /** A struct_size or record_size that no version of the library had, or a newer struct
+     *  in which a field is set that this version does not know. */
+    TW_ERR_ABI = -7
 };
 
 /** Why a record was refused. The id is also the index of the rule's counter in
  *  tw_balance::refused_by_rule. Values never change. */
 enum tw_rule {
     TW_RULE_NONE = 0,
-    TW_RULE_START_MISSING = 1,           /**< start_ns is #TW_TIME_NONE */
-    TW_RULE_TIME_RANGE = 2,              /**< a time outside [-2^61, 2^61] */
-    TW_RULE_GENERATION_BEFORE_START = 3, /**< generation_start_ns < start_ns */
-    TW_RULE_END_BEFORE_START = 4,        /**< end_ns < start_ns */
-    TW_RULE_END_BEFORE_GENERATION = 5,   /**< end_ns < generation_start_ns */
-    TW_RULE_END_MISSING = 6,             /**< failed or cancelled, and no end_ns */
-    TW_RULE_STATUS_UNKNOWN = 7,        /**< a status that is none of #tw_record_status */
-    TW_RULE_TOKENS_RANGE = 8,          /**< a token count outside [0, 2^40) */
-    TW_RULE_CHUNK_ARRIVAL_MISSING = 9, /**< chunk_count > 0 and no chunk_arrival_ns */
-    TW_RULE_CHUNK_COUNT_RANGE = 10,    /**< chunk_count is 2^40 or more */
-    TW_RULE_CHUNK_BEFORE_GENERATION =
-        11,                         /**< chunks without, or before, generation_start_ns */
-    TW_RULE_CHUNK_ORDER = 12,       /**< a chunk arrives before the one it follows */
-    TW_RULE_CHUNK_AFTER_END = 13,   /**< a chunk arrives after end_ns */
-    TW_RULE_CHUNK_TOKENS_RANGE = 14 /**< a chunk's token count outside [0, 2^40) */
+    /** start_ns is #TW_TIME_NONE. */
+    TW_RULE_START_MISSING = 1,
+    /** A time lies outside [-2^61, 2^61]. */
+    TW_RULE_TIME_RANGE = 2,
+    /** generation_start_ns < start_ns. */
+    TW_RULE_GENERATION_BEFORE_START = 3,
+    /** end_ns < start_ns. */
+    TW_RULE_END_BEFORE_START = 4,
+    /** end_ns < generation_start_ns. */
+    TW_RULE_END_BEFORE_GENERATION = 5,
+    /** Failed or cancelled, and no end_ns. */
+    TW_RULE_END_MISSING = 6,
+    /** A status that is none of #tw_record_status. */
+    TW_RULE_STATUS_UNKNOWN = 7,
+    /** A token count outside [0, 2^40). */
+    TW_RULE_TOKENS_RANGE = 8,
+    /** chunk_count > 0 and no chunk_arrival_ns. */
+    TW_RULE_CHUNK_ARRIVAL_MISSING = 9,
+    /** chunk_count is 2^40 or more. */
+    TW_RULE_CHUNK_COUNT_RANGE = 10,
+    /** Chunks without, or before, generation_start_ns. */
+    TW_RULE_CHUNK_BEFORE_GENERATION = 11,
+    /** A chunk arrives before the one that it follows. */
+    TW_RULE_CHUNK_ORDER = 12,
+    /** A chunk arrives after end_ns. */
+    TW_RULE_CHUNK_AFTER_END = 13,
+    /** A chunk's token count outside [0, 2^40). */
+    TW_RULE_CHUNK_TOKENS_RANGE = 14
 };
 
-/** Number of places in tw_balance::refused_by_rule; rule ids stay below it. */
+/** Number of places in tw_balance::refused_by_rule. It never changes; rule ids stay below it. */
 #define TW_RULE_LIMIT 32
 
 /** The field that an error is about. Values never change. */
@@ -76,6 +94,7 @@ typedef struct tw_error {
     int32_t rule;         /**< #tw_rule, or #TW_RULE_NONE if no rule was broken */
     int32_t field;        /**< #tw_field at fault, or #TW_FIELD_NONE */
     uint64_t row;         /**< index of the offending record in the call that failed */
+    uint64_t index;       /**< for chunks: index within the record; else 0 */
     int64_t value_a;      /**< the field's value */
     int64_t value_b;      /**< the value or bound that it was compared with, else 0 */
 } tw_error;

@@ -14,8 +14,7 @@ static const uint64_t standard[TWI_STANDARD_QUANTILES] = {
     TWI_QUANTILE_ONE / 4,      TWI_QUANTILE_ONE / 2,       TWI_QUANTILE_ONE / 4 * 3,
     TWI_QUANTILE_ONE / 10 * 9, TWI_QUANTILE_ONE / 20 * 19, TWI_QUANTILE_ONE / 100 * 99};
 
-/* ---- Taking the records
- * ----------------------------------------------------------------- */
+/* ---- Taking the records ------------------------------------------------------------ */
 
 /* Holds the blocks of what is published now. */
 static int32_t take_spans(tw_analysis *analysis, tw_recorder *const *recorders,
@@ -126,8 +125,7 @@ static int32_t set_window(tw_analysis *analysis, const twi_request *request)
     return window->begin_ns <= window->end_ns ? TW_OK : TW_ERR_INVAL;
 }
 
-/* ---- The pipeline
- * ----------------------------------------------------------------------- */
+/* ---- The pipeline ------------------------------------------------------------------ */
 
 static void insert_quantile(tw_analysis *analysis, uint64_t quantile)
 {

@@ -34,8 +34,7 @@ static void collect(const twi_select *select, twi_u192 *answers)
         answers[select->targets[t].owner] = select->targets[t].value;
 }
 
-/* ---- All metrics of an analysis
- * --------------------------------------------------------- */
+/* ---- All metrics of an analysis ---------------------------------------------------- */
 
 /* The selection of one source and what it needs. */
 typedef struct job {
@@ -159,10 +158,9 @@ int32_t twi_quantiles_compute(tw_analysis *analysis, twi_pairs *buffers)
     return status;
 }
 
-/* ---- One metric, on the stack
- * ----------------------------------------------------------- */
+/* ---- One metric, on the stack ------------------------------------------------------ */
 
-enum { QUERY_SHARE = 4 }; /* quantiles that share the passes of a query */
+enum { QUERY_TARGETS = 8 }; /* ranks that share the passes of a query */
 
 static int32_t feed_query(void *context, int source, const twi_pairs *pairs)
 {
@@ -171,17 +169,19 @@ static int32_t feed_query(void *context, int source, const twi_pairs *pairs)
     return TW_OK;
 }
 
-static void select_few(const tw_analysis *analysis, const twi_metric *metric,
-                       const twi_place *places, size_t count, twi_u192 *answers)
+/* Finds the values of places; takes as many of them as it has room for and returns how many
+ * those were. */
+static size_t select_some(const tw_analysis *analysis, const twi_metric *metric,
+                          const twi_place *places, size_t count, twi_u192 *answers)
 {
     const int source = twi_result_source(metric);
-    twi_target targets[QUERY_SHARE * RANKS];
-    twi_range ranges[QUERY_SHARE * RANKS];
+    twi_target targets[QUERY_TARGETS];
+    twi_range ranges[QUERY_TARGETS];
     twi_select select;
-    size_t target_count = 0;
+    size_t target_count = 0, taken = 0;
 
-    for (size_t i = 0; i < count; i++)
-        add_place(targets, &target_count, places[i], i);
+    for (; taken < count && target_count + RANKS <= QUERY_TARGETS; taken++)
+        add_place(targets, &target_count, places[taken], taken);
     (void)twi_select_locate(&select, &analysis->dist[source], targets, target_count);
     twi_select_begin(&select, ranges);
     while (!twi_select_done(&select)) {
@@ -189,6 +189,7 @@ static void select_few(const tw_analysis *analysis, const twi_metric *metric,
         twi_select_narrow(&select);
     }
     collect(&select, answers);
+    return taken;
 }
 
 static bool at_hand(const tw_analysis *analysis, size_t metric, uint64_t quantile,
@@ -210,11 +211,11 @@ void twi_analysis_quantiles(const tw_analysis *analysis, size_t metric,
     size_t next = 0;
 
     while (next < count) {
-        twi_place places[QUERY_SHARE];
-        twi_u192 answers[QUERY_SHARE * RANKS] = {{{0, 0, 0}}};
-        size_t wanted[QUERY_SHARE], n = 0;
+        twi_place places[QUERY_TARGETS];
+        twi_u192 answers[QUERY_TARGETS * RANKS] = {{{0, 0, 0}}};
+        size_t wanted[QUERY_TARGETS], n = 0, taken;
 
-        for (; next < count && n < QUERY_SHARE; next++) {
+        for (; next < count && n < QUERY_TARGETS; next++) {
             if (at_hand(analysis, metric, quantiles[next], &values[next]))
                 continue;
             places[n] = twi_result_place(analysis, m, quantiles[next]);
@@ -222,9 +223,11 @@ void twi_analysis_quantiles(const tw_analysis *analysis, size_t metric,
         }
         if (n == 0)
             continue;
-        select_few(analysis, m, places, n, answers);
-        for (size_t i = 0; i < n; i++)
+        taken = select_some(analysis, m, places, n, answers);
+        for (size_t i = 0; i < taken; i++)
             values[wanted[i]] = twi_result_value(m, places[i], answers[RANKS * i],
                                                  answers[RANKS * i + 1]);
+        if (taken < n)
+            next = wanted[taken];
     }
 }

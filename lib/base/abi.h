@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Size of a struct whose last member is `member`: what it was in its first version, whatever
+ * has been appended since. */
+#define TWI_ABI_UPTO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
 /* Reads a caller's struct into `known`, the library's own of `known_size` bytes.
  * `first_size` is the size that the struct had in its first version.
  *

@@ -15,7 +15,9 @@ static void trim(twi_big *a)
 static void push(twi_big *a, uint64_t limb)
 {
     assert(a->used < TWI_BIG_LIMBS);
-    a->w[a->used++] = limb;
+    if (a->used <
+        TWI_BIG_LIMBS) /* no input leads beyond; never write there all the same */
+        a->w[a->used++] = limb;
 }
 
 twi_big twi_big_from(const uint64_t *limbs, size_t count)

@@ -117,7 +117,8 @@ static size_t shortest_digits(char *digits, int *point, double value)
         sum = rest;
         twi_big_add(&sum, &high);
         near_high = twi_big_compare(&sum, &unit) >= (even ? 0 : 1);
-        if (near_low && near_high) { /* both neighbours will do: the nearer, or the even */
+        if (near_low &&
+            near_high) { /* both neighbours will do: the nearer, or the even */
             int beyond_half;
             twi_big_shift(&rest, 1);
             beyond_half = twi_big_compare(&rest, &unit);

@@ -73,13 +73,16 @@ static bool cursor_write(tw_recorder *recorder, cursor *at, const tw_record *rec
 static void set_error(tw_recorder *recorder, int32_t status, size_t row,
                       const twi_fault *fault)
 {
-    recorder->last_error = (tw_error){(uint32_t)sizeof(tw_error),
-                                      status,
-                                      fault->rule,
-                                      fault->field,
-                                      (uint64_t)row,
-                                      fault->value_a,
-                                      fault->value_b};
+    recorder->last_error = (tw_error){
+        .struct_size = (uint32_t)sizeof(tw_error),
+        .status = status,
+        .rule = fault->rule,
+        .field = fault->field,
+        .row = row,
+        .index = fault->index,
+        .value_a = fault->value_a,
+        .value_b = fault->value_b,
+    };
 }
 
 int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
@@ -103,7 +106,7 @@ int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void
         if (status)
             break;
         if (record.flags & ~(uint32_t)TW_RECORD_STREAMING) {
-            fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, record.flags,
+            fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, 0, record.flags,
                                 TW_RECORD_STREAMING};
             status = TW_ERR_NOTSUP;
             break;
@@ -162,6 +165,8 @@ int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records)
     uint64_t room = (0 - published) % TWI_BLOCK_ROWS; /* free rows of the tail */
     twi_block *block = recorder->tail, **made = NULL;
 
+    if (records / TWI_BLOCK_ROWS > SIZE_MAX / 2 / sizeof *block)
+        return TW_ERR_NOMEM;
     while (room < records) {
         twi_block **link = block ? &block->next : &recorder->head;
         const bool is_new = !*link;

@@ -3,10 +3,10 @@
 
 static twi_fault fault(int32_t rule, int32_t field, int64_t value_a, int64_t value_b)
 {
-    return (twi_fault){rule, field, value_a, value_b};
+    return (twi_fault){rule, field, 0, value_a, value_b};
 }
 
-static const twi_fault good = {TW_RULE_NONE, TW_FIELD_NONE, 0, 0};
+static const twi_fault good = {TW_RULE_NONE, TW_FIELD_NONE, 0, 0, 0};
 
 static twi_fault check_times(const tw_record *r)
 {
@@ -44,38 +44,43 @@ static twi_fault check_tokens(int64_t tokens, int32_t field)
     return fault(TW_RULE_TOKENS_RANGE, field, tokens, TWI_TOKENS_LIMIT);
 }
 
+static twi_fault chunk_fault(int32_t rule, int32_t field, uint64_t index, int64_t value_a,
+                             int64_t value_b)
+{
+    return (twi_fault){rule, field, index, value_a, value_b};
+}
+
 static twi_fault check_chunks(const tw_record *r)
 {
     const int64_t *arrival = r->chunk_arrival_ns, *tokens = r->chunk_tokens;
+    const int32_t arrivals = TW_FIELD_CHUNK_ARRIVAL_NS;
+    const uint64_t count = r->chunk_count;
     int64_t previous = r->generation_start_ns;
 
-    if (r->chunk_count == 0)
+    if (count == 0)
         return good;
     if (!arrival)
-        return fault(TW_RULE_CHUNK_ARRIVAL_MISSING, TW_FIELD_CHUNK_ARRIVAL_NS, 0, 0);
-    if (r->chunk_count >= (uint64_t)TWI_TOKENS_LIMIT)
+        return fault(TW_RULE_CHUNK_ARRIVAL_MISSING, arrivals, 0, 0);
+    if (count >= (uint64_t)TWI_TOKENS_LIMIT)
         return fault(TW_RULE_CHUNK_COUNT_RANGE, TW_FIELD_CHUNK_COUNT,
-                     r->chunk_count > INT64_MAX ? INT64_MAX : (int64_t)r->chunk_count,
-                     TWI_TOKENS_LIMIT);
+                     count > INT64_MAX ? INT64_MAX : (int64_t)count, TWI_TOKENS_LIMIT);
     if (previous == TW_TIME_NONE || arrival[0] < previous)
-        return fault(TW_RULE_CHUNK_BEFORE_GENERATION, TW_FIELD_CHUNK_ARRIVAL_NS,
-                     arrival[0], previous);
-    for (uint64_t i = 0; i < r->chunk_count; i++) {
+        return fault(TW_RULE_CHUNK_BEFORE_GENERATION, arrivals, arrival[0], previous);
+    for (uint64_t i = 0; i < count; i++) {
         if (arrival[i] < previous)
-            return fault(TW_RULE_CHUNK_ORDER, TW_FIELD_CHUNK_ARRIVAL_NS, arrival[i],
-                         previous);
+            return chunk_fault(TW_RULE_CHUNK_ORDER, arrivals, i, arrival[i], previous);
         previous = arrival[i];
     }
     if (r->end_ns != TW_TIME_NONE && previous > r->end_ns)
-        return fault(TW_RULE_CHUNK_AFTER_END, TW_FIELD_CHUNK_ARRIVAL_NS, previous,
-                     r->end_ns);
+        return chunk_fault(TW_RULE_CHUNK_AFTER_END, arrivals, count - 1, previous,
+                           r->end_ns);
     if (!twi_time_in_range(previous))
-        return fault(TW_RULE_TIME_RANGE, TW_FIELD_CHUNK_ARRIVAL_NS, previous,
-                     TWI_TIME_LIMIT);
-    for (uint64_t i = 0; tokens && i < r->chunk_count; i++)
+        return chunk_fault(TW_RULE_TIME_RANGE, arrivals, count - 1, previous,
+                           TWI_TIME_LIMIT);
+    for (uint64_t i = 0; tokens && i < count; i++)
         if (tokens[i] < 0 || tokens[i] >= TWI_TOKENS_LIMIT)
-            return fault(TW_RULE_CHUNK_TOKENS_RANGE, TW_FIELD_CHUNK_TOKENS, tokens[i],
-                         TWI_TOKENS_LIMIT);
+            return chunk_fault(TW_RULE_CHUNK_TOKENS_RANGE, TW_FIELD_CHUNK_TOKENS, i,
+                               tokens[i], TWI_TOKENS_LIMIT);
     return good;
 }
 

@@ -19,6 +19,7 @@ static inline int twi_time_in_range(int64_t time_ns)
 typedef struct twi_fault {
     int32_t rule; /* TW_RULE_NONE: the record is good */
     int32_t field;
+    uint64_t index; /* of the chunk, for a rule about one */
     int64_t value_a;
     int64_t value_b;
 } twi_fault;

@@ -7,8 +7,7 @@
 #include "timeline/curve.h"
 #include "timeline/order.h"
 
-/* ---- What records contribute
- * ------------------------------------------------------------ */
+/* ---- What records contribute ------------------------------------------------------- */
 
 static twi_u192 rate_of(uint64_t tokens, uint64_t shares, uint64_t duration_ns)
 {
@@ -52,8 +51,7 @@ static uint64_t gap_count(const twi_row *row)
     return gaps;
 }
 
-/* ---- Building
- * --------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------- */
 
 /* `timeline` under construction: how much of each array is filled. */
 typedef struct builder {
@@ -91,40 +89,31 @@ static void fill_gaps(builder *b, const twi_row *row, twi_entry *entry, uint64_t
 {
     const int64_t *arrival = row->chunks.arrival_ns, *tokens = twi_row_chunk_tokens(row);
     const uint64_t rest = entry->output_total - 1;
-    twi_gap *gap = &b->timeline->gaps[b->gaps] - 1;
+    twi_gap *first = &b->timeline->gaps[b->gaps];
     int64_t previous = row->generation_ns - row->offset_ns;
-    uint64_t brought = 0, j = 0;
+    uint64_t i = 0;
 
     entry->output_first = tokens ? entry->output_total : 1;
-    for (uint64_t i = 0; i < row->chunks.count; i++) {
-        if (arrival[i] > previous) {
-            const uint64_t length = duration(previous, arrival[i]);
+    while (arrival[i] == previous) /* these came with the first token */
+        i++;
+    for (uint64_t j = 0; j < gaps; j++) {
+        const uint64_t length = duration(previous, arrival[i]);
+        uint64_t brought = 0;
 
-            gap++;
-            j++;
-            brought = 0;
-            previous = arrival[i];
-            if (!tokens) {
-                store128(gap->rate, rate_of(rest, gaps, length));
-                store128(gap->tokens,
-                         twi_sub(spread(rest, j, gaps), spread(rest, j - 1, gaps)));
-            } else {
-                gap->rate[0] = length; /* until all arrivals at this edge are known */
-            }
-        }
-        if (tokens && j) {
-            const int more = i + 1 < row->chunks.count && arrival[i + 1] == previous;
-
-            brought += (uint64_t)tokens[i];
-            entry->output_first -= (uint64_t)tokens[i];
-            if (!more) {
-                store128(gap->tokens, whole_tokens(brought));
-                store128(gap->rate, rate_of(brought, 1, gap->rate[0]));
-            }
+        previous = arrival[i];
+        for (; i < row->chunks.count && arrival[i] == previous; i++)
+            brought += tokens ? (uint64_t)tokens[i] : 0;
+        entry->output_first -= brought;
+        if (tokens) {
+            store128(first[j].rate, rate_of(brought, 1, length));
+            store128(first[j].tokens, whole_tokens(brought));
+        } else {
+            store128(first[j].rate, rate_of(rest, gaps, length));
+            store128(first[j].tokens,
+                     twi_sub(spread(rest, j + 1, gaps), spread(rest, j, gaps)));
         }
     }
-    memcpy(entry->decode_rate, b->timeline->gaps[b->gaps].rate,
-           sizeof entry->decode_rate);
+    memcpy(entry->decode_rate, first->rate, sizeof entry->decode_rate);
 }
 
 /* Adds the events at the right edges of the gaps that fill_gaps() filled. */
@@ -251,8 +240,7 @@ void twi_timeline_release(twi_timeline *t)
     twi_mem_free(&t->allocator, t->events, t->event_room, sizeof(twi_event));
 }
 
-/* ---- Effect of an event
- * ----------------------------------------------------------------- */
+/* ---- Effect of an event ------------------------------------------------------------ */
 
 static void apply_start(const twi_entry *entry, twi_state *state)
 {

@@ -22,8 +22,7 @@ static void expect(int holds, const char *what, int line)
     }
 }
 
-/* ---- Bytes to records
- * ------------------------------------------------------------------- */
+/* ---- Bytes to records -------------------------------------------------------------- */
 
 typedef struct bytes {
     const uint8_t *at;
@@ -105,8 +104,7 @@ static void take_record(bytes *in, int64_t base, made *m)
     r->flags = kind & 128 ? TW_RECORD_STREAMING : 0;
 }
 
-/* ---- Invariants
- * ------------------------------------------------------------------------- */
+/* ---- Invariants -------------------------------------------------------------------- */
 
 static int close_to(double a, double b, double tolerance)
 {
@@ -190,8 +188,7 @@ static void check_little(const tw_analysis *analysis, const made *all, size_t co
     EXPECT(close_to(avg * (double)window_ns, (double)time, 1e-12));
 }
 
-/* ---- Queries
- * ---------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------- */
 
 static int32_t swallow(void *user_data, const char *text, size_t length)
 {
