@@ -220,10 +220,11 @@ size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *reco
     const size_t count = published - first < capacity ? (size_t)(published - first)
                                                       : capacity;
     unsigned char *out = records;
-    const twi_block *block = recorder->head;
+    const twi_block *block;
 
     if (count == 0)
-        return 0;
+        return 0; /* and then the writer may just be making the first block */
+    block = recorder->head;
     for (uint64_t skip = first / TWI_BLOCK_ROWS; skip; skip--)
         block = block->next;
     for (size_t i = 0; i < count; i++) {
