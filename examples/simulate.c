@@ -271,7 +271,7 @@ static const struct argp_option options[] = {
      "Write the requests to FILE in the records format; '-' is standard output, and then "
      "there is no report",
      0},
-    {"aiperf", KEY_AIPERF, "FILE", 0, "The same in the format of AIPerf", 0},
+    {"aiperf", KEY_AIPERF, "FILE", 0, "Write them in the format of AIPerf, likewise", 0},
     {0}};
 
 static void read_number(struct setup *setup, size_t index, const char *text,

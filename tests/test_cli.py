@@ -141,7 +141,8 @@ def same_metrics(*reports):
 
 @test
 def help_is_printed():
-    for arguments, part in ((["--help"], "report FILE..."), (["report", "--help"], "--window"),
+    for arguments, part in ((["--help"], "report FILE..."),
+                            (["report", "--help"], "--window"),
                             (["metrics", "--help"], "Usage: timeweight metrics")):
         status, out, err = run(*arguments)
         equal((status, err), (0, ""))
@@ -178,7 +179,8 @@ def wrong_windows_exit_2():
                          (":2305843009213693953", edge), ("-2305843009213693953:", edge),
                          ("99999999999999999999:", edge),
                          ("5:4", "must not begin after its end")):
-        usage_error(f"--window: '{window}': {part}", "report", f"--window={window}", SAMPLE)
+        usage_error(f"--window: '{window}': {part}",
+                    "report", f"--window={window}", SAMPLE)
 
 
 @test
@@ -188,7 +190,8 @@ def wrong_quantiles_exit_2():
                             ("0.5 ", words), ("nan", words), ("-0.5", words),
                             ("1e-3", words), ("0x1p-1", words), (".", words),
                             ("0.5;0.6", words), ("0.1.2", words),
-                            ("1.5", "must lie in [0, 1]"), ("0.5,99", "must lie in [0, 1]"),
+                            ("1.5", "must lie in [0, 1]"),
+                            ("0.5,99", "must lie in [0, 1]"),
                             (",".join(["0.5"] * 257), "are too many")):
         usage_error(part, "report", f"--quantiles={quantiles}", SAMPLE)
 
@@ -213,7 +216,8 @@ def metrics_are_listed():
     emitted = report(open(SAMPLE, "rb").read())["metrics"]
     assert set(emitted) <= set(table), set(emitted) - set(table)
     for tag, metric in emitted.items():
-        equal([metric["header"], metric["unit"], metric["group"].lower()], table[tag][1:4])
+        equal([metric["header"], metric["unit"], metric["group"].lower()],
+              table[tag][1:4])
 
 
 # ---- reading ----------------------------------------------------------------------
@@ -222,7 +226,8 @@ def metrics_are_listed():
 def text_is_the_default():
     status, out, err = run("report", SAMPLE)
     equal((status, err), (0, ""))
-    for part in ("LLM Metrics: Effective", "LLM Metrics: Active", "Effective Concurrency"):
+    for part in ("LLM Metrics: Effective", "LLM Metrics: Active",
+                 "Effective Concurrency"):
         contains(out, part)
 
 
@@ -311,7 +316,8 @@ def chunk_tokens_are_used():
     counted = report(rows(changed(chunk_arrival_ns=[30, 50], chunk_tokens=[2, 1])))
     assert plain["metrics"]["effective_decode_throughput"] != \
         counted["metrics"]["effective_decode_throughput"]
-    same_metrics(plain, report(rows(changed(chunk_arrival_ns=[30, 50], chunk_tokens=None))))
+    same_metrics(plain,
+                 report(rows(changed(chunk_arrival_ns=[30, 50], chunk_tokens=None))))
     same_metrics(report(rows(ROW)), report(rows(changed(chunk_arrival_ns=[]))),
                  report(rows(changed(chunk_arrival_ns=[], chunk_tokens=[]))))
 
@@ -329,8 +335,8 @@ def standard_input_is_a_file():
 @test
 def standard_input_may_come_byte_by_byte():
     content = rows(ROW, changed(end_ns=77)).encode()
-    with subprocess.Popen([TOOL, "report", "--format", "json", "-"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, bufsize=0) as process:
+    with subprocess.Popen([TOOL, "report", "--format", "json", "-"], bufsize=0,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         for byte in content:
             process.stdin.write(bytes([byte]))
         process.stdin.close()
@@ -377,7 +383,7 @@ def long_lines():
 
 @test
 def memory_does_not_grow_with_the_file():
-    line = (json.dumps({"note": "y" * (1 << 20), "start_ns": 1, "end_ns": 2}) + "\n").encode()
+    line = rows({"note": "y" * (1 << 20), "start_ns": 1, "end_ns": 2}).encode()
     with subprocess.Popen([TOOL, "report", "-"], stdin=subprocess.PIPE,
                           stdout=subprocess.DEVNULL) as process:
         for _ in range(200):
@@ -432,11 +438,12 @@ def rules_of_the_library():
 @test
 def the_marks_of_missing_values_are_no_values():
     low = -2**63
-    refused(rows(changed(start_ns=low)), f"1: start_ns: must lie in [-2^61, 2^61] ({low})")
+    refused(rows(changed(start_ns=low)),
+            f"1: start_ns: must lie in [-2^61, 2^61] ({low})")
     refused(rows(changed(credit_issued_ns=low)),
             f"1: credit_issued_ns: must lie in [-2^61, 2^61] ({low})")
-    refused(rows(changed(output_tokens=-1)), "1: output_tokens: must lie in [0, 2^40) (-1)")
-    refused(rows(changed(input_tokens=-1)), "1: input_tokens: must lie in [0, 2^40) (-1)")
+    for field in ("input_tokens", "output_tokens"):
+        refused(rows(changed(**{field: -1})), f"1: {field}: must lie in [0, 2^40) (-1)")
 
 
 @test
@@ -445,7 +452,8 @@ def integers_are_integers():
                   "input_tokens", "output_tokens"):
         for value in ("1.5", "30.0", "3e1", '"30"', "true", "[30]", '{"value":30}',
                       "9223372036854775808", "-9223372036854775809", "030", "+30", "30x",
-                      "0x1e", "nul", "NaN", "1e400", "99999999999999999999999", "-", "--1"):
+                      "0x1e", "nul", "NaN", "1e400", "99999999999999999999999", "-",
+                      "--1"):
             text = json.dumps(changed(**{field: 30})).replace(f'"{field}": 30',
                                                               f'"{field}": {value}')
             refused(text, f"1: {field}: must be a 64-bit integer")
@@ -474,25 +482,27 @@ def other_types():
              "chunk_tokens: must be as long as chunk_arrival_ns"),
             (changed(chunk_arrival_ns=[30], chunk_tokens=[]),
              "chunk_tokens: must be as long as chunk_arrival_ns"),
-            (changed(chunk_tokens=[1]), "chunk_tokens: must be as long as chunk_arrival_ns")):
+            (changed(chunk_tokens=[1]),
+             "chunk_tokens: must be as long as chunk_arrival_ns")):
         refused(rows(ROW, row), "2: " + message)
 
 
 @test
 def rows_that_are_not_objects():
-    for text in ("[]", "[{}]", "12", '"start_ns"', "null", "true", "[" + json.dumps(ROW) + "]"):
+    row = json.dumps(ROW)
+    for text in ("[]", "[{}]", "12", '"start_ns"', "null", "true", f"[{row}]"):
         refused(rows(ROW) + text, "2: row: must be a JSON object")
-    refused(json.dumps(ROW) + json.dumps(ROW),
-            "1: row: must be one JSON object, with nothing behind it")
-    refused(json.dumps(ROW) + "}", "1: row: must be one JSON object, with nothing behind it")
+    refused(row + row, "1: row: must be one JSON object, with nothing behind it")
+    refused(row + "}", "1: row: must be one JSON object, with nothing behind it")
 
 
 @test
 def broken_json():
     row = json.dumps(ROW)
     for text in (row + "x", row + ",", row[:-1], row[:-1] + ",}", row[:-1] + ',"a"}',
-                 row[:-1] + ',"a":}', row[:-1] + " 1}", "{" + row, row.replace(",", "", 1),
-                 row.replace(":", "", 1), row[1:], "{", "}", "{]", '{"a', "garbage",
+                 row[:-1] + ',"a":}', row[:-1] + " 1}", "{" + row,
+                 row.replace(",", "", 1), row.replace(":", "", 1), row[1:], "{", "}",
+                 "{]", '{"a', "garbage",
                  "\x01", row[:-1] + ',"a":"\t"}', row[:-1] + ',"a":[1}'):
         path = scratch("bad.jsonl", rows(ROW) + text)
         status, out, err = run("report", path)
@@ -505,7 +515,8 @@ def broken_json():
 
 @test
 def nul_bytes_and_garbage():
-    for content in (b"\0", b'{"start_ns":1\0}', b'{"start_ns":1,"a":"\0"}', b'{"start_ns":1}\0'):
+    for content in (b"\0", b'{"start_ns":1\0}', b'{"start_ns":1,"a":"\0"}',
+                    b'{"start_ns":1}\0'):
         refused(content, "1: row: must not contain NUL bytes")
     for name, content in (("elf", open(TOOL, "rb").read(1 << 16)), ("ff", b"\xff" * 5000),
                           ("gzip", b"\x1f\x8b\x08" + bytes(range(256)) * 20),
@@ -524,7 +535,8 @@ def nesting_bombs():
     not_json('{"a":' * deep, 1)
     not_json('{"start_ns":1,"a":' + '{"a":' * deep + "}", 1)
     for field in ("start_ns", "chunk_arrival_ns", "status"):
-        path = scratch("bomb", f'{{"start_ns":1,"{field}":' + "[" * deep + "]" * deep + "}")
+        path = scratch("bomb",
+                       f'{{"start_ns":1,"{field}":' + "[" * deep + "]" * deep + "}")
         status, _, err = run("report", path)
         equal(status, 1)
         contains(err, f"1: {field}: must be")
@@ -548,8 +560,9 @@ def unknown_formats():
 @test
 def files_that_cannot_be_read():
     missing = scratch("missing.jsonl")
-    for path, why in ((missing, "No such file or directory"), (SCRATCH.name, "Is a directory"),
-                      (scratch("empty", ""), "no rows"), (scratch("blank", "\n \n\n"), "no rows"),
+    for path, why in ((missing, "No such file or directory"),
+                      (SCRATCH.name, "Is a directory"), (scratch("empty", ""), "no rows"),
+                      (scratch("blank", "\n \n\n"), "no rows"),
                       (scratch("bom", "\ufeff"), "no rows")):
         equal(run("report", path), (1, "", f"{path}: {why}\n"))
         equal(run("report", SAMPLE, path), (1, "", f"{path}: {why}\n"))
@@ -610,7 +623,7 @@ def bad_rows_are_skipped_and_counted():
                    + "\n" + rows(changed(status=3), changed(end_ns=70)) + '{"start_ns":')
     status, out, err = run("report", "--keep-going", "--format", "json", path)
     equal(status, 0)
-    assert err.startswith(f"timeweight: 4 rows skipped, the first: {path}:2: row: "), err
+    assert err.startswith(f"timeweight: rows skipped: 4, the first: {path}:2: row: "), err
     equal(err.count("\n"), 1)
     got = json.loads(out)
     equal(got["counters"]["rows_skipped"], 4)
@@ -631,12 +644,12 @@ def something_must_remain():
     path = scratch("bad.jsonl", "oops\n" + rows(changed(end_ns=1)))
     status, out, err = run("report", "--keep-going", path)
     equal((status, out), (1, ""))
-    contains(err, "timeweight: no records: 2 rows were skipped, 0 warm-up rows left out\n")
-    contains(err, f"timeweight: 2 rows skipped, the first: {path}:1: ")
+    contains(err, "timeweight: no records (rows skipped: 2, warm-up rows left out: 0)\n")
+    contains(err, f"timeweight: rows skipped: 2, the first: {path}:1: ")
     equal(run("report", "--keep-going", scratch("none", "\n"))[0], 1)
     warmup = scratch("warm.jsonl", rows(aiperf({"benchmark_phase": "warmup"})))
     equal(run("report", warmup),
-          (1, "", "timeweight: no records: 0 rows were skipped, 1 warm-up rows left out\n"))
+          (1, "", "timeweight: no records (rows skipped: 0, warm-up rows left out: 1)\n"))
 
 
 @test
@@ -660,8 +673,7 @@ def windows():
     right = report(content, "--window", f"{half}:")
     equal(left["window"], {"begin_ns": begin, "end_ns": half})
     equal(right["window"], {"begin_ns": half, "end_ns": end})
-    equal(left["metrics"]["request_count"]["avg"] + right["metrics"]["request_count"]["avg"],
-          200)
+    equal(sum(part["metrics"]["request_count"]["avg"] for part in (left, right)), 200)
     equal(report(rows(ROW), "--window=-5:30")["window"], {"begin_ns": -5, "end_ns": 30})
     empty = report(rows(ROW), "--window=7:7")
     equal(empty["window"], {"begin_ns": 7, "end_ns": 7})
@@ -762,8 +774,9 @@ def the_oldest_generation():
 def starts_and_ends_have_an_order():
     def window(metadata, metrics=None, **top):
         got = report(rows(aiperf({"credit_issued_ns": None, **metadata},
-                                 {"inter_chunk_latency": None, "time_to_first_token": None,
-                                  "request_latency": None, **(metrics or {})}, **top)))
+                                 {"inter_chunk_latency": None, "request_latency": None,
+                                  "time_to_first_token": None, **(metrics or {})},
+                                 **top)))
         return got["window"]["begin_ns"] - START, got["window"]["end_ns"] - START
 
     equal(window({"timestamp_ns": 1}, {"min_request_timestamp": ns(2),
@@ -779,8 +792,8 @@ def starts_and_ends_have_an_order():
     error = {"code": 500, "type": "x", "message": "y"}
     equal(window({"request_end_ns": None, "cancellation_time_ns": late},
                  {"request_latency": ms(5)}, error=error), (0, 7 * MS))
-    equal(window({"request_end_ns": START + 9, "cancellation_time_ns": late}, error=error),
-          (0, 9))
+    equal(window({"request_end_ns": START + 9, "cancellation_time_ns": late},
+                 error=error), (0, 9))
     equal(window({"request_end_ns": None}, error=error), (0, 0))
 
 
@@ -819,7 +832,8 @@ def ends_move_to_the_last_arrival():
     equal(got["counters"]["end_adjusted_rows"], 1)
     equal(got["window"]["end_ns"], START + 99900001)
     # The first token is an arrival too.
-    got = report(rows(aiperf({"request_end_ns": START + 1}, {"inter_chunk_latency": None})))
+    got = report(rows(aiperf({"request_end_ns": START + 1},
+                             {"inter_chunk_latency": None})))
     equal(got["counters"]["end_adjusted_rows"], 1)
     equal(got["window"]["end_ns"], START + 40 * MS)
     # Tokens that came before an error did come.
@@ -852,7 +866,8 @@ def whole_token_counts_may_look_like_fractions():
 
 @test
 def bad_aiperf_rows():
-    small = {"credit_issued_ns": -2**61, "request_start_ns": 2**61, "request_end_ns": 2**61}
+    edge = {"credit_issued_ns": -2**61, "request_start_ns": 2**61,
+            "request_end_ns": 2**61}
     near = 2**63 - 1000
     for row, message in (
             (aiperf(metrics={"time_to_first_token": ms("40")}),
@@ -870,7 +885,8 @@ def bad_aiperf_rows():
             (aiperf(metrics={"time_to_first_token": ms(1e300)}),
              "time_to_first_token: must be shorter than 2^61 ns"),
             (aiperf(metrics={"time_to_first_token": ms(-1.0)}),
-             f"generation_start_ns: must not be earlier than start_ns ({START - MS} < {START})"),
+             "generation_start_ns: must not be earlier than start_ns "
+             f"({START - MS} < {START})"),
             (aiperf(metrics={"inter_chunk_latency": ms(20.5)}),
              "inter_chunk_latency: must be an array of milliseconds"),
             (aiperf(metrics={"inter_chunk_latency": ms([20.5, None])}),
@@ -888,7 +904,7 @@ def bad_aiperf_rows():
             (aiperf({"request_start_ns": near, "request_end_ns": None},
                     {"time_to_first_token": None, "inter_chunk_latency": None}),
              "request_latency: must lie in [-2^61, 2^61]"),
-            (aiperf(small, {"request_latency": None}),
+            (aiperf(edge, {"request_latency": None}),
              "generation_start_ns: must lie in [-2^61, 2^61] (2305843009253693952)"),
             (aiperf(metrics={"input_sequence_length": tokens(200.5)}),
              "input_sequence_length: must be a whole number"),
@@ -903,7 +919,8 @@ def bad_aiperf_rows():
             (aiperf(metrics={"output_sequence_length": tokens(1e30)}),
              "output_sequence_length: must lie in [0, 2^40)"),
             (aiperf({"request_start_ns": None}), "request_start_ns: must be recorded"),
-            (aiperf({"request_start_ns": 1.5}), "request_start_ns: must be a 64-bit integer"),
+            (aiperf({"request_start_ns": 1.5}),
+             "request_start_ns: must be a 64-bit integer"),
             (aiperf({"request_end_ns": "x"}), "request_end_ns: must be a 64-bit integer"),
             (aiperf({"request_end_ns": None}, {"request_latency": None}),
              "request_end_ns: must be recorded, or request_latency"),
@@ -936,15 +953,16 @@ def the_last_of_duplicate_keys_wins_in_aiperf_too():
     same_metrics(want, report(text.replace(
         '"time_to_first_token": {"value": 40.0, "unit": "ms"}', metric)))
     none = report(rows(aiperf(metrics={"inter_chunk_latency": None})))
-    same_metrics(none, report(text.replace('39.4], "unit"', '39.4], "value": null, "unit"')))
+    same_metrics(none, report(text.replace('39.4], "unit"',
+                                           '39.4], "value": null, "unit"')))
 
 
 # ---- output -----------------------------------------------------------------------
 
 @test
 def a_full_disk_is_an_error():
-    for arguments in (["report", SAMPLE], ["report", "--format=json", SAMPLE], ["metrics"],
-                      ["--help"], ["--version"], ["report", "--help"]):
+    for arguments in (["report", SAMPLE], ["report", "--format=json", SAMPLE],
+                      ["metrics"], ["--help"], ["--version"], ["report", "--help"]):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([TOOL, *arguments], stdout=full, stderr=subprocess.PIPE,
                                   check=False)
@@ -963,8 +981,8 @@ def a_closed_pipe_is_an_error():
     for arguments in (["report", SAMPLE], ["metrics"], ["--help"]):
         read_end, write_end = os.pipe()
         os.close(read_end)
-        done = subprocess.run([TOOL, *arguments], stdout=write_end, stderr=subprocess.PIPE,
-                              check=False)
+        done = subprocess.run([TOOL, *arguments], stdout=write_end,
+                              stderr=subprocess.PIPE, check=False)
         os.close(write_end)
         equal(done.returncode, 1)
         equal(done.stderr, b"timeweight: standard output: Broken pipe\n")
@@ -978,7 +996,8 @@ def both_formats_give_the_same_report():
                     ["--jitter", "50000", "--requests", "40", "--seed", "9"]):
         records, aiperf_path = scratch("s.records"), scratch("s.aiperf")
         text = simulate(*options, "--records", records, "--aiperf", aiperf_path)
-        same_metrics(report(open(records, "rb").read()), report(open(aiperf_path, "rb").read()))
+        same_metrics(report(open(records, "rb").read()),
+                     report(open(aiperf_path, "rb").read()))
         status, out, _ = run("report", records)
         equal((status, out), (0, text.decode()))
         equal(simulate(*options, "--records", "-"), open(records, "rb").read())

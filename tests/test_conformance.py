@@ -85,7 +85,8 @@ def main():
     for number, (path, expect_path) in enumerate(found, 1):
         problems = check(sys.argv[1], path, expect_path)
         failures += bool(problems)
-        print(f"{'not ok' if problems else 'ok'} {number} - {os.path.relpath(path, root)}")
+        verdict = "not ok" if problems else "ok"
+        print(f"{verdict} {number} - {os.path.relpath(path, root)}")
         for problem in problems[:10]:
             print(f"# {problem}")
     if not found:

@@ -22,9 +22,10 @@ static bool read_time(const char *text, size_t length, int64_t *time)
     for (size_t i = first; i < length; i++) {
         if (!is_digit(text[i]))
             return false;
-        value = value * 10 + (text[i] - '0');
-        if (value > TIME_LIMIT)
+        int digit = text[i] - '0';
+        if (value > (TIME_LIMIT - digit) / 10)
             return false;
+        value = value * 10 + digit;
     }
     *time = minus ? -value : value;
     return length > first;

@@ -151,8 +151,8 @@ static int check_not_empty(const struct report *report)
     if (records > 0)
         return EXIT_SUCCESS;
     fprintf(stderr,
-            "timeweight: no records: %" PRIu64 " rows were skipped, %" PRIu64
-            " warm-up rows left out\n",
+            "timeweight: no records (rows skipped: %" PRIu64
+            ", warm-up rows left out: %" PRIu64 ")\n",
             report->load.rows_skipped, report->load.warmup_rows_left_out);
     return CLI_FAILURE;
 }
@@ -208,7 +208,7 @@ static int run(struct report *report)
     if (result == EXIT_SUCCESS)
         result = write_report(report);
     if (report->load.rows_skipped > 0)
-        fprintf(stderr, "timeweight: %" PRIu64 " rows skipped, the first: %s\n",
+        fprintf(stderr, "timeweight: rows skipped: %" PRIu64 ", the first: %s\n",
                 report->load.rows_skipped, report->load.first_skipped);
     return result;
 }
