@@ -153,6 +153,14 @@ static inline twi_u192 twi_shr(twi_u192 a, unsigned n)
     return a;
 }
 
+/* The low 64 bits of a >> n, for n < 192. */
+static inline uint64_t twi_shr64(twi_u192 a, unsigned n)
+{
+    const unsigned limb = n / 64, bit = n % 64;
+    const uint64_t above = limb < 2 ? a.w[limb + 1] : 0;
+    return bit ? a.w[limb] >> bit | above << (64 - bit) : a.w[limb];
+}
+
 /* a << n for n < 192; bits beyond 192 are lost. */
 static inline twi_u192 twi_shl(twi_u192 a, unsigned n)
 {

@@ -46,7 +46,7 @@ int32_t twi_dist_merge(twi_dist *dist, const twi_dist *from);
 static inline unsigned twi_bin_number(twi_u192 value)
 {
     const unsigned page = twi_bits(value) - 1;
-    const uint64_t slot = page > TWI_BIN_BITS ? twi_shr(value, page - TWI_BIN_BITS).w[0]
+    const uint64_t slot = page > TWI_BIN_BITS ? twi_shr64(value, page - TWI_BIN_BITS)
                                               : value.w[0] << (TWI_BIN_BITS - page);
     return page << TWI_BIN_BITS | (unsigned)(slot & (TWI_BIN_SLOTS - 1));
 }

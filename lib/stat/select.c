@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* For a value not below the bin. */
 static bool bin_holds(const twi_bin *bin, twi_u192 value)
 {
-    /* `low` is a multiple of 2^bits: the value belongs if nothing above differs. */
-    return twi_equal(twi_shr(value, bin->bits), twi_shr(bin->low, bin->bits));
+    return twi_bits(twi_sub(value, bin->low)) <= bin->bits;
 }
 
 static unsigned filter_place(twi_u192 value)
@@ -96,14 +96,19 @@ bool twi_select_done(const twi_select *select)
 
 static void add_few(twi_range *range, twi_u192 value, uint64_t weight)
 {
-    unsigned at = range->few_count;
+    unsigned at = 0, high = range->few_count;
 
     if (range->few_count > TWI_SELECT_FEW)
         return;
-    while (at && twi_less(value, range->few[at - 1]))
-        at--;
-    if (at && twi_equal(value, range->few[at - 1])) {
-        range->few_weight[at - 1] += weight;
+    while (at < high) { /* the first of the few that is not below the value */
+        const unsigned middle = (at + high) / 2;
+        if (twi_less(range->few[middle], value))
+            at = middle + 1;
+        else
+            high = middle;
+    }
+    if (at < range->few_count && twi_equal(range->few[at], value)) {
+        range->few_weight[at] += weight;
         return;
     }
     if (range->few_count++ == TWI_SELECT_FEW)
@@ -149,7 +154,7 @@ void twi_select_feed(twi_select *select, const twi_pairs *pairs)
 
         if (!range)
             continue;
-        part = twi_shr(value, split_shift(&range->bin)).w[0] % TWI_SELECT_SPLIT;
+        part = twi_shr64(value, split_shift(&range->bin)) % TWI_SELECT_SPLIT;
         range->split[part] += pairs->weight[i];
         add_few(range, value, pairs->weight[i]);
     }
