@@ -124,8 +124,8 @@ typedef struct tw_summary {
     /** Weighted by duration, or over the samples; a scalar's value. +inf for the
      *  error-adjusted latencies, as their max and sum. */
     double avg;
-    double min;
-    double max;
+    double min; /**< the least value */
+    double max; /**< the greatest value */
     double std; /**< of the population, weighted like avg */
     double sum; /**< samples only */
     /** Curves: the window's length. The integral of an Effective metric is avg * weight_ns. */

@@ -28,7 +28,11 @@ TW_BEGIN_DECLS
 #define TW_TOKENS_NONE (-1)
 
 /** tw_record::status. A request without end_ns is in flight and has TW_RECORD_OK. */
-enum tw_record_status { TW_RECORD_OK = 0, TW_RECORD_FAILED = 1, TW_RECORD_CANCELLED = 2 };
+enum tw_record_status {
+    TW_RECORD_OK = 0,       /**< it ended well, or is in flight */
+    TW_RECORD_FAILED = 1,   /**< it ended with an error */
+    TW_RECORD_CANCELLED = 2 /**< the load generator gave it up */
+};
 
 /** tw_record::flags. Other bits are reserved: #TW_ERR_NOTSUP. */
 enum tw_record_flags {
@@ -107,19 +111,18 @@ enum tw_append_flags {
     TW_APPEND_SKIP_INVALID = 1
 };
 
-/** Appends finished requests (or, for a live view, a snapshot of open ones). Once the
- *  call returns TW_OK the records are final and visible to every tw_analyze() that begins
- *  later.
+/** Appends finished requests (or, for a live view, a snapshot of open ones). Once the call
+ *  returns TW_OK the records are final and visible to every tw_analyze() that begins later.
  *
  *  @param records      count records, record_size bytes apart; may be NULL if count is 0
  *  @param record_size  sizeof(tw_record) as the caller sees it
  *  @param flags        #tw_append_flags
  *  @param[out] accepted  number of records stored; may be NULL
- *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (nothing is stored, the counter
- *          of that rule goes up by one, tw_recorder_last_error() names row, field and
- *          values); TW_ERR_NOTSUP for unknown flags here or in a record, whatever the
- * mode; TW_ERR_NOMEM; TW_ERR_INVAL; TW_ERR_ABI for an impossible record_size. On any
- * error nothing is stored. @since 0.1 */
+ *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (the counter of that rule goes up
+ *          by one, and tw_recorder_last_error() names row, field and values);
+ *          TW_ERR_NOTSUP for unknown flags here or in a record, whatever the mode;
+ *          TW_ERR_NOMEM; TW_ERR_INVAL; TW_ERR_ABI for an impossible record_size. On any
+ *          error nothing is stored. @since 0.1 */
 TW_API int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records,
                                   size_t count, size_t record_size, uint32_t flags,
                                   size_t *accepted);
@@ -162,20 +165,22 @@ typedef struct tw_columns {
 
 /** Appends many records in one call: the same as tw_recorder_append() of the records that
  *  the rows describe.
+ *
  *  @param flags          #tw_append_flags
  *  @param[out] accepted  number of records stored; may be NULL
- *  @return as tw_recorder_append(); also TW_ERR_INVAL for a stride smaller than an
- * element, chunk offsets that decrease or lead outside (tw_recorder_last_error() has the
- *          row), or offsets without arrivals. On any error nothing is stored. @since 0.1
- */
+ *  @return as tw_recorder_append(); also TW_ERR_INVAL for a stride smaller than an element,
+ *          for chunk offsets that decrease or lead outside (tw_recorder_last_error() names
+ *          the row), and for chunk values without arrivals. @since 0.1 */
 TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
                                           const tw_columns *columns, uint32_t flags,
                                           size_t *accepted);
 
 /** Reads stored records back, exactly as they were appended.
  *
- *  The chunk pointers lead into the recorder: they are valid until it is cleared or
- * freed. Any thread, also while the writer appends; not during tw_recorder_clear().
+ *  The chunk pointers lead into the recorder: they are valid until it is cleared or freed.
+ *  Any thread, also while the writer appends; not during tw_recorder_clear(). To find the
+ *  first record costs O(first / 1024): read in pages.
+ *
  *  @param first          index of the first record wanted
  *  @param[out] records   capacity elements, record_size bytes apart; bytes of an element
  *                        that this library does not know are zeroed

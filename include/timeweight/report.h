@@ -27,19 +27,19 @@ enum tw_format {
     TW_FORMAT_JSON = 3
 };
 
-/** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the
- * report with #TW_ERR_IO. */
+/** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the report
+ *  with #TW_ERR_IO. It must not unwind through the library, nor free the analysis. */
 typedef int32_t (*tw_write_fn)(void *user_data, const char *bytes, size_t length);
 
 /** What to add to a report. Zero every field that is not set. */
 typedef struct tw_report_options {
     uint32_t struct_size; /**< sizeof(tw_report_options) */
     uint32_t flags;       /**< 0 */
-    /** Counters of the caller's own, such as rows that a reader left out, shown beside
-     * the library's: counter_count names ([a-z0-9_] each) and values. */
+    /** Counters of the caller's own, such as rows that a reader left out, shown beside the
+     *  library's: counter_count names, of [a-z0-9_] and each another than all others. */
     const char *const *counter_names;
-    const uint64_t *counter_values;
-    uint64_t counter_count;
+    const uint64_t *counter_values; /**< the value of each */
+    uint64_t counter_count;         /**< 0: none; the pointers are then ignored */
 } tw_report_options;
 
 /** Writes a report. The quantiles named in tw_options are shown beside the standard ones.

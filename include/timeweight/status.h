@@ -16,7 +16,7 @@ TW_BEGIN_DECLS
 
 /** What a call came to. Values never change; -8 to -10 are reserved. */
 enum tw_status {
-    TW_OK = 0,
+    TW_OK = 0, /**< all went well */
     /** The allocator returned NULL. */
     TW_ERR_NOMEM = -1,
     /** An argument is NULL, out of its range, or contradicts another. */
@@ -37,7 +37,7 @@ enum tw_status {
 /** Why a record was refused. The id is also the index of the rule's counter in
  *  tw_balance::refused_by_rule. Values never change. */
 enum tw_rule {
-    TW_RULE_NONE = 0,
+    TW_RULE_NONE = 0, /**< no rule was broken */
     /** start_ns is #TW_TIME_NONE. */
     TW_RULE_START_MISSING = 1,
     /** A time lies outside [-2^61, 2^61]. */
@@ -68,12 +68,12 @@ enum tw_rule {
     TW_RULE_CHUNK_TOKENS_RANGE = 14
 };
 
-/** Number of places in tw_balance::refused_by_rule. It never changes; rule ids stay below it. */
+/** Number of places in tw_balance::refused_by_rule: never changes. Rule ids stay below it. */
 #define TW_RULE_LIMIT 32
 
 /** The field that an error is about. Values never change. */
 enum tw_field {
-    TW_FIELD_NONE = 0,
+    TW_FIELD_NONE = 0, /**< no field in particular */
     TW_FIELD_CREDIT_ISSUED_NS = 1,
     TW_FIELD_START_NS = 2,
     TW_FIELD_GENERATION_START_NS = 3,
