@@ -33,8 +33,8 @@ enum tw_kernel { TW_KERNEL_AUTO = 0, TW_KERNEL_PORTABLE = 1 };
 #define TW_QUANTILES_LIMIT 256
 
 /** Runs task(context, i) once for each i below count, on whatever threads the caller
- *  likes, and returns when all are done: 0, or non-zero if some did not run, which makes the
- *  library run them itself. It must not unwind through the library. */
+ *  likes, and returns when all are done: 0, or non-zero if some did not run, which makes
+ *  the library run them itself. It must not unwind through the library. */
 typedef int32_t (*tw_executor_fn)(void *executor_data,
                                   void (*task)(void *context, uint32_t index),
                                   void *context, uint32_t count);
@@ -48,17 +48,17 @@ typedef struct tw_options {
     /** Default: the last response (for requests in flight, the latest time known). */
     int64_t window_end_ns;
     int32_t kernel; /**< #tw_kernel */
-    /** The most threads to use inside tw_analyze(); 0 and 1: only the calling one. Fewer may
-     *  be used; this version uses only the calling one. */
+    /** The most threads to use inside tw_analyze(); 0 and 1: only the calling one. Fewer
+     *  may be used; this version uses only the calling one. */
     uint32_t threads;
     /** Used instead of own threads, if any are used; NULL: none. */
     tw_executor_fn executor;
     void *executor_data; /**< passed back to executor */
-    /** Quantiles in [0, 1] to have at hand beside the standard ones (1 5 10 25 50 75 90 95
-     *  99 %); copied. */
+    /** Quantiles in [0, 1] to have at hand beside the standard ones (1 5 10 25 50 75 90
+     *  95 99 %); copied. */
     const double *quantiles;
-    const tw_allocator
-        *allocator;          /**< of the analysis; copied; NULL: the malloc family */
+    /** Of the analysis; copied; NULL: the malloc family. */
+    const tw_allocator *allocator;
     uint64_t quantile_count; /**< at most #TW_QUANTILES_LIMIT */
 } tw_options;
 
@@ -80,8 +80,8 @@ typedef struct tw_analysis tw_analysis;
  *                         recorder_count is 0
  *  @param options         NULL: the defaults
  *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, a recorder twice, an edge or quantile
- *          out of range, or a window that begins after its end: also where one of the edges
- *          is a default); TW_ERR_RANGE (a time leaves [-2^61, 2^61] by its
+ *          out of range, or a window that begins after its end: also where one of the
+ *          edges is a default); TW_ERR_RANGE (a time leaves [-2^61, 2^61] by its
  *          clock's offset); TW_ERR_NOTSUP (unknown flag or kernel); TW_ERR_ABI.
  *          Any thread. @since 0.1 */
 TW_API int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
@@ -128,10 +128,12 @@ typedef struct tw_summary {
     double max; /**< the greatest value */
     double std; /**< of the population, weighted like avg */
     double sum; /**< samples only */
-    /** Curves: the window's length. The integral of an Effective metric is avg * weight_ns. */
+    /** Curves: the window's length. The integral of an Effective metric is avg *
+     *  weight_ns. */
     int64_t weight_ns;
-    /** Active metrics: the time in the window with the mask > 0, by which they are weighted:
-     *  their integral is avg * active_ns, their share of the window active_ns / weight_ns. */
+    /** Active metrics: the time in the window with the mask > 0, by which they are
+     *  weighted: their integral is avg * active_ns, their share of the window active_ns /
+     *  weight_ns. */
     int64_t active_ns;
     /** Samples: how many values, the infinite ones included. */
     uint64_t count;
@@ -157,8 +159,8 @@ TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
  *  tenths. q = 0 is min, q = 1 is max.
  *
  *  The standard quantiles and those named in the options cost O(1). Any others cost O(N)
- *  passes over the run, on some 80 KB of stack; a few share the passes, so name many in the
- *  options. Error-adjusted latencies can be +inf.
+ *  passes over the run, on some 80 KB of stack; a few share the passes, so name many in
+ *  the options. Error-adjusted latencies can be +inf.
  *
  *  @param q            count values in [0, 1], in any order
  *  @param[out] values  count results

@@ -16,8 +16,8 @@ TW_BEGIN_DECLS
  *  A recorder has one writer: calls that name it come from one thread at a time. Any
  *  number of tw_analyze() calls may read it on other threads while the writer appends.
  *  Only tw_recorder_clear() and tw_recorder_free() must wait until no tw_analyze() call
- *  that names the recorder is running, and none may begin before they return; analyses that
- *  exist already keep what they need.
+ *  that names the recorder is running, and none may begin before they return; analyses
+ *  that exist already keep what they need.
  *  @{
  */
 
@@ -47,22 +47,22 @@ enum tw_record_flags {
  *  they are known, start_ns <= generation_start_ns <= end_ns. A credit later than
  *  start_ns counts as start_ns and is counted. Initialise with tw_record_init(). */
 typedef struct tw_record {
-    /** When the request was due: the load generator's decision, not the time of sending. */
+    /** When the request was due: not the time of sending, which is start_ns. */
     int64_t credit_issued_ns;
     /** When it was handed to the transport. */
     int64_t start_ns;
     /** When its first token arrived. */
     int64_t generation_start_ns;
-    /** When its last byte arrived, or it failed or was cancelled; #TW_TIME_NONE: it is still
-     *  in flight. */
+    /** When its last byte arrived, or it failed or was cancelled; #TW_TIME_NONE: it is
+     *  still in flight. */
     int64_t end_ns;
     /** Tokens of the prompt. */
     int64_t input_tokens;
     /** All generated tokens, the first included; so far, while in flight. */
     int64_t output_tokens;
     /** Arrivals of the content chunks after the first token (which is arrival 0),
-     *  non-decreasing within [generation_start_ns, end_ns]; chunk_count of them, aligned for
-     *  int64_t. Copied. */
+     *  non-decreasing within [generation_start_ns, end_ns]; chunk_count of them, aligned
+     *  for int64_t. Copied. */
     const int64_t *chunk_arrival_ns;
     /** Tokens that each chunk brought, chunk_count of them, or NULL if not known: the
      *  tokens after the first are then spread evenly over the gaps. Copied. */
@@ -111,15 +111,16 @@ enum tw_append_flags {
     TW_APPEND_SKIP_INVALID = 1
 };
 
-/** Appends finished requests (or, for a live view, a snapshot of open ones). Once the call
- *  returns TW_OK the records are final and visible to every tw_analyze() that begins later.
+/** Appends finished requests (or, for a live view, a snapshot of open ones). Once the
+ *  call returns TW_OK the records are final and visible to every tw_analyze() that begins
+ *  later.
  *
  *  @param records      count records, record_size bytes apart; may be NULL if count is 0
  *  @param record_size  sizeof(tw_record) as the caller sees it
  *  @param flags        #tw_append_flags
  *  @param[out] accepted  number of records stored; may be NULL
- *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (the counter of that rule goes up
- *          by one, and tw_recorder_last_error() names row, field and values);
+ *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (the counter of that rule goes
+ *          up by one, and tw_recorder_last_error() names row, field and values);
  *          TW_ERR_NOTSUP for unknown flags here or in a record, whatever the mode;
  *          TW_ERR_NOMEM; TW_ERR_INVAL; TW_ERR_ABI for an impossible record_size. On any
  *          error nothing is stored. @since 0.1 */
@@ -140,8 +141,8 @@ typedef struct tw_column {
     uint32_t reserved; /**< 0 */
 } tw_column;
 
-/** Many records by field. Zero every field that is not set. A value equal to #TW_TIME_NONE or
- *  #TW_TOKENS_NONE also means "not recorded". */
+/** Many records by field. Zero every field that is not set. A value equal to
+ *  #TW_TIME_NONE or #TW_TOKENS_NONE also means "not recorded". */
 typedef struct tw_columns {
     uint32_t struct_size;          /**< sizeof(tw_columns) */
     uint32_t flags;                /**< 0 */
@@ -168,18 +169,19 @@ typedef struct tw_columns {
  *
  *  @param flags          #tw_append_flags
  *  @param[out] accepted  number of records stored; may be NULL
- *  @return as tw_recorder_append(); also TW_ERR_INVAL for a stride smaller than an element,
- *          for chunk offsets that decrease or lead outside (tw_recorder_last_error() names
- *          the row), and for chunk values without arrivals. @since 0.1 */
+ *  @return as tw_recorder_append(); also TW_ERR_INVAL for a stride smaller than an
+ *          element, for chunk offsets that decrease or lead outside
+ *          (tw_recorder_last_error() names the row), and for chunk values without
+ *          arrivals. @since 0.1 */
 TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
                                           const tw_columns *columns, uint32_t flags,
                                           size_t *accepted);
 
 /** Reads stored records back, exactly as they were appended.
  *
- *  The chunk pointers lead into the recorder: they are valid until it is cleared or freed.
- *  Any thread, also while the writer appends; not during tw_recorder_clear(). To find the
- *  first record costs O(first / 1024): read in pages.
+ *  The chunk pointers lead into the recorder: they are valid until it is cleared or
+ *  freed. Any thread, also while the writer appends; not during tw_recorder_clear(). To
+ *  find the first record costs O(first / 1024): read in pages.
  *
  *  @param first          index of the first record wanted
  *  @param[out] records   capacity elements, record_size bytes apart; bytes of an element

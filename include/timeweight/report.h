@@ -27,16 +27,16 @@ enum tw_format {
     TW_FORMAT_JSON = 3
 };
 
-/** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the report
- *  with #TW_ERR_IO. It must not unwind through the library, nor free the analysis. */
+/** Takes length bytes (not terminated). Returns 0 to go on; anything else stops the
+ *  report with #TW_ERR_IO. It must not unwind through the library, or free the analysis. */
 typedef int32_t (*tw_write_fn)(void *user_data, const char *bytes, size_t length);
 
 /** What to add to a report. Zero every field that is not set. */
 typedef struct tw_report_options {
     uint32_t struct_size; /**< sizeof(tw_report_options) */
     uint32_t flags;       /**< 0 */
-    /** Counters of the caller's own, such as rows that a reader left out, shown beside the
-     *  library's: counter_count names, of [a-z0-9_] and each another than all others. */
+    /** Counters of the caller's own, such as rows that a reader left out, shown beside
+     *  the library's: counter_count names, of [a-z0-9_], each another. */
     const char *const *counter_names;
     const uint64_t *counter_values; /**< the value of each */
     uint64_t counter_count;         /**< 0: none; the pointers are then ignored */
@@ -49,7 +49,8 @@ typedef struct tw_report_options {
  *  @param options  NULL: the defaults
  *  @param write    called with successive pieces of the report, on the calling thread
  *  @return TW_OK; TW_ERR_IO; TW_ERR_NOTSUP for an unknown format or flag; TW_ERR_INVAL
- *          (NULL, or a counter name with other characters or that is there twice); TW_ERR_ABI. @since 0.1 */
+ *          (NULL, or a counter name with other characters or that is there twice);
+ *          TW_ERR_ABI. @since 0.1 */
 TW_API int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
                                const tw_report_options *options, tw_write_fn write,
                                void *user_data);

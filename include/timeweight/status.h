@@ -68,7 +68,7 @@ enum tw_rule {
     TW_RULE_CHUNK_TOKENS_RANGE = 14
 };
 
-/** Number of places in tw_balance::refused_by_rule: never changes. Rule ids stay below it. */
+/** Number of places in tw_balance::refused_by_rule: it never changes. */
 #define TW_RULE_LIMIT 32
 
 /** The field that an error is about. Values never change. */

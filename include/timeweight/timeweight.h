@@ -6,8 +6,8 @@
  *  The whole public interface of libtimeweight; what is not declared here is not API.
  *
  *  Append one tw_record per request to a tw_recorder, call tw_analyze(), and read every
- *  metric of the registry with tw_analysis_summary() and tw_analysis_quantiles(), or write
- *  them all with tw_report_write().
+ *  metric of the registry with tw_analysis_summary() and tw_analysis_quantiles(), or
+ *  write them all with tw_report_write().
  */
 
 #include <timeweight/allocator.h>
