@@ -857,9 +857,9 @@ static void ordered(const workload *w, uint64_t *random)
             continue;
         assert_that(s->min >= 0 && s->min <= s->avg && s->avg <= s->max);
         assert_that(s->min <= first.quantile[m][0]);
-        for (int q = 1; q < 9; q++) /* the standard ones come first, in their order */
+        for (int q = 1; q < RESULT_STANDARD; q++)
             assert_that(first.quantile[m][q - 1] <= first.quantile[m][q]);
-        assert_that(first.quantile[m][8] <= s->max);
+        assert_that(first.quantile[m][RESULT_STANDARD - 1] <= s->max);
         assert_same(quantile_of(analysis, first.id[m], 0), s->min);
         assert_same(quantile_of(analysis, first.id[m], 1), s->max);
         if (s->fields & TW_HAS_STD)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 /* ---- Suites ------------------------------------------------------------------------ */
 
 int vocabulary_main(Suite *suite)
@@ -359,12 +361,40 @@ double quantile_of(const tw_analysis *analysis, int32_t metric, double q)
     return value;
 }
 
+run run_of(const tw_record *records, size_t count)
+{
+    run r = {recorder_of(records, count), NULL, (size_t)twi_recorder_span_count(count)};
+
+    r.spans = malloc((r.span_count + 1) * sizeof *r.spans);
+    assert_that(r.spans != NULL);
+    twi_recorder_spans(r.recorder, count, r.spans);
+    return r;
+}
+
+void run_free(run *r)
+{
+    for (size_t i = 0; i < r->span_count; i++)
+        twi_block_release(r->spans[i].block);
+    free(r->spans);
+    tw_recorder_free(r->recorder);
+}
+
+twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns)
+{
+    const tw_allocator allocator = twi_mem_default();
+    const twi_slice slice = {begin_ns, end_ns};
+    twi_timeline timeline;
+
+    assert_ok(twi_timeline_build(&timeline, &allocator, r->spans, r->span_count, slice));
+    return timeline;
+}
+
 /* The standard ones, and some that are not at hand. */
 const double result_quantiles[RESULT_QUANTILES] = {
     0.01, 0.05, 0.1, 0.25,    0.5,   0.75,           0.9,  0.95,
     0.99, 0,    1,   1 / 3.0, 0.999, 0.123456789012, 1e-9, 0.500001};
 
-int32_t results_take(results *all, const tw_analysis *analysis)
+static int32_t take(results *all, const tw_analysis *analysis, size_t quantiles)
 {
     int32_t status;
 
@@ -389,9 +419,19 @@ int32_t results_take(results *all, const tw_analysis *analysis)
             status = all->status[m];
         if (!all->status[m] && row.kind != TW_KIND_SCALAR)
             status = tw_analysis_quantiles(analysis, row.id, result_quantiles,
-                                           all->quantile[m], RESULT_QUANTILES);
+                                           all->quantile[m], quantiles);
     }
     return status;
+}
+
+int32_t results_take(results *all, const tw_analysis *analysis)
+{
+    return take(all, analysis, RESULT_QUANTILES);
+}
+
+int32_t results_take_at_hand(results *all, const tw_analysis *analysis)
+{
+    return take(all, analysis, RESULT_STANDARD);
 }
 
 static const char *summaries_differ(const char *tag, const tw_summary *got,

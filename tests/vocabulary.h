@@ -11,6 +11,7 @@
 #include <timeweight/timeweight.h>
 
 #include "base/wide.h"
+#include "timeline/timeline.h"
 
 /* ---- Suites ------------------------------------------------------------------------ */
 
@@ -127,8 +128,19 @@ tw_summary summary_of(const tw_analysis *analysis, int32_t metric);
 int32_t summary_status(const tw_analysis *analysis, int32_t metric);
 double quantile_of(const tw_analysis *analysis, int32_t metric, double q);
 
+/* What an analysis makes of its records first: for tests of the inner modules. */
+typedef struct run {
+    tw_recorder *recorder;
+    twi_span *spans;
+    size_t span_count;
+} run;
+
+run run_of(const tw_record *records, size_t count);
+void run_free(run *r);
+twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns);
+
 /* All that an analysis has to say. */
-enum { RESULT_METRICS = 64, RESULT_QUANTILES = 16 };
+enum { RESULT_METRICS = 64, RESULT_STANDARD = 9, RESULT_QUANTILES = 16 };
 extern const double result_quantiles[RESULT_QUANTILES];
 
 typedef struct results {
@@ -141,8 +153,10 @@ typedef struct results {
     double quantile[RESULT_METRICS][RESULT_QUANTILES];
 } results;
 
-/* TW_OK, or what a query failed with, for any thread. */
+/* TW_OK, or what a query failed with, for any thread. The second leaves out the quantiles
+ * that are not at hand, for they take passes over the run. */
 int32_t results_take(results *all, const tw_analysis *analysis);
+int32_t results_take_at_hand(results *all, const tw_analysis *analysis);
 /* NULL, or what differs first; complaints name the metric. Bounds and balance apart. */
 const char *results_differ(const results *got, const results *wanted);
 const char *balance_differs(const tw_balance *got, const tw_balance *wanted);
@@ -160,7 +174,7 @@ typedef struct memory {
     atomic_uint_least64_t live_bytes;
     atomic_uint_least64_t wrong;     /* frees of another size, align or address */
     atomic_uint_least64_t fail_at;   /* this call of alloc and all later ones fail: from 1
-                                        on; 0: none */
+                                      on; 0: none */
     atomic_uint_least64_t fail_once; /* this call alone fails */
 } memory;
 

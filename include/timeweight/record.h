@@ -203,7 +203,7 @@ TW_API int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records);
  *  the memory that no analysis holds. NULL is ignored. @since 0.1 */
 TW_API void tw_recorder_clear(tw_recorder *recorder);
 
-/** Number of records stored; 0 for NULL. @since 0.1 */
+/** Number of records stored; 0 for NULL. Any thread. @since 0.1 */
 TW_API uint64_t tw_recorder_count(const tw_recorder *recorder);
 
 /** Bytes that the recorder holds now, spare room included; 0 for NULL. @since 0.1 */
