@@ -327,6 +327,7 @@ static void active(const workload *w, uint64_t *random)
     tw_analysis_free(analysis);
 }
 
+/* [ACTIVE] */
 START_TEST(active_law)
 {
     for_each_workload(active);
@@ -458,6 +459,7 @@ static void permuted(const workload *w, uint64_t *random)
     free(records);
 }
 
+/* [BITS] */
 START_TEST(order_of_records_does_not_matter)
 {
     for_each_workload(permuted);
@@ -584,6 +586,7 @@ static void shift(const workload *w, uint64_t *random)
     }
 }
 
+/* [TIME] */
 START_TEST(origin_of_time_does_not_matter)
 {
     for_each_workload(shift);
@@ -602,6 +605,7 @@ static void explicit_window(const workload *w, uint64_t *random)
     assert_same_balance(&second.balance, &first.balance);
 }
 
+/* [WIN] */
 START_TEST(default_window_asked_for_is_the_default)
 {
     for_each_workload(explicit_window);
@@ -703,6 +707,7 @@ static void tile(const workload *w, uint64_t *random)
     tw_analysis_free(whole);
 }
 
+/* [MEMBER] */
 START_TEST(windows_that_tile_add_up)
 {
     for_each_workload(tile);

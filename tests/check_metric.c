@@ -254,6 +254,7 @@ static void check_samples(const tw_record *r, const sampled *s)
     }
 }
 
+/* [SAMPLE] */
 START_TEST(samples_of_a_full_record)
 {
     const tw_record r = with_credit(record(0, 10, 31, 5, 8), -3);
@@ -292,6 +293,7 @@ START_TEST(samples_of_no_duration)
 }
 END_TEST
 
+/* [CREDIT] */
 START_TEST(samples_of_a_late_credit)
 {
     const tw_record r = with_credit(record(10, 20, 30, 5, 2), 15);

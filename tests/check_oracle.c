@@ -143,6 +143,7 @@ static void check_workload(uint64_t seed, size_t most)
     workload_free(&w);
 }
 
+/* [ACC] */
 START_TEST(small_workloads)
 {
     const uint64_t first = vocabulary_count("TIMEWEIGHT_TEST_SEED", 1);

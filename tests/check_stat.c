@@ -144,6 +144,7 @@ static weighted small(uint64_t value, uint64_t weight)
     return (weighted){{{value, 0, 0}}, weight};
 }
 
+/* [AVG] */
 START_TEST(moments_by_hand)
 {
     const weighted values[] = {small(3, 1), small(0, 2), small(1, 1)};
@@ -434,6 +435,7 @@ END_TEST
 
 /* ---- Ranks ------------------------------------------------------------------------- */
 
+/* [Q] */
 START_TEST(quantiles_are_rounded_to_12_places)
 {
     static const struct {
@@ -500,6 +502,7 @@ static void check_place(twi_place got, uint64_t rank, uint64_t fraction)
     assert_u64(got.fraction, fraction);
 }
 
+/* [Q] */
 START_TEST(places_least)
 {
     const uint64_t one = TWI_QUANTILE_ONE, most = UINT64_C(1) << 62;
@@ -532,6 +535,7 @@ START_TEST(places_least)
 }
 END_TEST
 
+/* [SAMPLE] */
 START_TEST(places_interpolated)
 {
     const uint64_t one = TWI_QUANTILE_ONE;

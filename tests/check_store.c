@@ -130,6 +130,7 @@ static size_t make_offences(offence *list)
     return n;
 }
 
+/* [VALID] */
 START_TEST(rules_refuse)
 {
     offence list[OFFENCES_ROOM];
@@ -430,6 +431,7 @@ END_TEST
 
 /* ---- Making recorders -------------------------------------------------------------- */
 
+/* [REC] */
 START_TEST(record_init)
 {
     unsigned char bytes[sizeof(tw_record) + 16];
@@ -586,6 +588,7 @@ START_TEST(append_refuses_by_rule)
 }
 END_TEST
 
+/* [VALID] */
 START_TEST(append_counts_first_offender_only)
 {
     const tw_record records[] = {plain(), bad_record(), record(9, 8, 10, 1, 1),
@@ -618,6 +621,7 @@ START_TEST(append_counts_first_offender_only)
 }
 END_TEST
 
+/* [BALANCE] */
 START_TEST(append_balance)
 {
     const int64_t counts[] = {2, 3, 1};
@@ -1178,6 +1182,7 @@ START_TEST(spans)
 }
 END_TEST
 
+/* [TIME] */
 START_TEST(clock_offsets)
 {
     tw_recorder *recorder = recorder_new();

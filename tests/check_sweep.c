@@ -80,6 +80,7 @@ static const stretch of_two[] = {
 };
 enum { OF_TWO = sizeof of_two / sizeof of_two[0] };
 
+/* [C0] [C1] [C2] [C3] [C4] [C5] [C6] [C9] */
 START_TEST(states_by_hand)
 {
     tw_record two[2];
@@ -91,6 +92,7 @@ START_TEST(states_by_hand)
 }
 END_TEST
 
+/* [CLIP] */
 START_TEST(windows_clip)
 {
     tw_record two[2];
@@ -146,6 +148,7 @@ START_TEST(windows_of_all_of_time)
 }
 END_TEST
 
+/* [OPEN] [STREAMING] */
 START_TEST(requests_in_flight)
 {
     /* Until the window's end, wherever that is. Streams in prefill count there. */
@@ -169,6 +172,7 @@ START_TEST(requests_in_flight)
 }
 END_TEST
 
+/* [C5'] [C9-OUT] */
 START_TEST(chunks_by_hand)
 {
     /* First token at 10 with 1 token; 3 more tokens at 20, 3 at 50; then nothing until the
@@ -318,6 +322,7 @@ START_TEST(values_with_equal_neighbours_merged)
 END_TEST
 
 /* A quotient that is the same though neither of its numbers is, and one that rounds. */
+/* [C7] [C8] */
 START_TEST(values_per_user)
 {
     twi_batch batch = {.count = 4, .duration_ns = {1, 2, 3, 4}};

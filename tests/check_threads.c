@@ -80,7 +80,7 @@ static void free_records(void)
 
 /* ---- Analyses while a writer appends ----------------------------------------------- */
 
-enum { READERS = 3, KEPT = 4, SLOW_RECORDS = 8000, RECORDS_PER_ANALYSIS = 200 };
+enum { READERS = 3, KEPT = 4, SLOW_RECORDS = 5000, RECORDS_PER_ANALYSIS = 250 };
 
 static tw_recorder *shared;
 static atomic_uint_least64_t appended; /* by calls that have returned */
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- Several writers, each with a recorder of its own ------------------------------ */
 
-enum { WRITERS = 4, PER_WRITER = 3000 };
+enum { WRITERS = 4, PER_WRITER = 1500 };
 
 typedef struct writer {
     pthread_t thread;
@@ -277,7 +277,7 @@ START_TEST(several_writers)
                               .records = records + i * PER_WRITER};
         assert_i64(pthread_create(&writers[i].thread, NULL, run_writer, &writers[i]), 0);
     }
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 10; i++) {
         tw_balance balance;
 
         analysis = analysis_new(recorders, WRITERS, NULL);
@@ -292,12 +292,12 @@ START_TEST(several_writers)
         check_worker(writers[i].wrong);
     }
     analysis = analysis_new(recorders, WRITERS, NULL);
-    assert_ok(results_take(&got, analysis));
+    assert_ok(results_take_at_hand(&got, analysis));
     tw_analysis_free(analysis);
     for (int i = 0; i < WRITERS; i++)
         tw_recorder_free(recorders[i]);
     analysis = analysis_of(records, WRITERS * PER_WRITER, NULL);
-    assert_ok(results_take(&wanted, analysis));
+    assert_ok(results_take_at_hand(&wanted, analysis));
     tw_analysis_free(analysis);
     assert_same_results(&got, &wanted);
     assert_same_balance(&got.balance, &wanted.balance);
@@ -307,7 +307,7 @@ END_TEST
 
 /* ---- Queries on many threads ------------------------------------------------------- */
 
-enum { QUERIERS = 6, ROUNDS = 5, QUERIED = 3000 };
+enum { QUERIERS = 6, ROUNDS = 3, QUERIED = 2000 };
 
 typedef struct querier {
     pthread_t thread;
@@ -377,7 +377,7 @@ static void *run_keeper(void *argument)
 {
     keeper *me = argument;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         EXPECT(me, results_take(&me->after, me->analysis) == TW_OK);
         EXPECT(me, memcmp(&me->after, &me->before, sizeof me->after) == 0);
     }
@@ -387,7 +387,7 @@ static void *run_keeper(void *argument)
 
 START_TEST(clear_under_an_analysis)
 {
-    enum { CLEARS = 20, FILLED = 1500 };
+    enum { CLEARS = 8, FILLED = 1100 };
     static keeper keepers[CLEARS];
     const tw_recorder_options options_of = {sizeof options_of, 0, NULL};
     tw_recorder_options options = options_of;

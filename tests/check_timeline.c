@@ -31,6 +31,7 @@ enum {
 
 static const int64_t arrivals[] = {10, 15, 20}, counts[] = {1, 1, 1};
 
+/* [EMIT] */
 START_TEST(eligible_records)
 {
     const tw_record chunks = with_chunks(record(0, 10, 20, 1, 4), arrivals, counts, 3);
@@ -174,6 +175,7 @@ START_TEST(events_of_other_records)
 }
 END_TEST
 
+/* [BITS] */
 START_TEST(rates_at_the_limits)
 {
     const int64_t limit = INT64_C(1) << 61, most = (INT64_C(1) << 40) - 1;
@@ -201,6 +203,7 @@ START_TEST(rates_at_the_limits)
 }
 END_TEST
 
+/* [CHUNK] [C5'] */
 START_TEST(gaps_without_counts)
 {
     /* First token at 0, arrivals at 0, 10, 10, 40: two gaps with 3 of 6 tokens each. */
@@ -227,6 +230,7 @@ START_TEST(gaps_without_counts)
 }
 END_TEST
 
+/* [CHUNK] */
 START_TEST(gaps_with_counts)
 {
     /* Beside the first token 1, then 2 + 1, then 1; 2 of the 7 are not accounted for and
@@ -282,6 +286,7 @@ START_TEST(no_gaps)
 END_TEST
 
 /* Whatever the rounding, a record's tokens are all there in the end, and none comes twice. */
+/* [C9-OUT] */
 START_TEST(tokens_of_gaps_sum_exactly)
 {
     enum { MOST = 40 };
@@ -515,6 +520,7 @@ static void make_cuts(uint64_t *random, const twi_timeline *t, int64_t begin, in
     qsort(cuts, SLICES + 1, sizeof cuts[0], by_time);
 }
 
+/* [BITS] */
 START_TEST(slices_recombined_are_the_whole)
 {
     const uint64_t count = vocabulary_count("TIMEWEIGHT_TEST_WORKLOADS", 300);
