@@ -6,10 +6,10 @@
 
 #include "timeline/timeline.h"
 
-/* Orders events by key; events of one key stay in any order, for nothing depends on it.
- * `scratch` has room for as many events. Linear in the number of events for any input: a
- * radix sort that skips the digits that all keys share. Returns where the result lies: in
- * `events` or in `scratch`. */
-twi_event *twi_order_events(twi_event *events, twi_event *scratch, uint64_t count);
+/* Orders events by key; events of one key may come in any order, for nothing depends on it.
+ * Linear in the number of events for any input. Memory beyond the events: as much as the
+ * largest of 2048 equal parts of their time takes. TW_OK or TW_ERR_NOMEM. */
+int32_t twi_order_events(const tw_allocator *allocator, twi_event *events,
+                         uint64_t count);
 
 #endif

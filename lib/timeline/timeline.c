@@ -202,7 +202,7 @@ int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator
                            const twi_span *spans, size_t span_count, twi_slice slice)
 {
     builder b = {timeline, slice, 0, 0};
-    twi_event *scratch;
+    int32_t status;
 
     memset(timeline, 0, sizeof *timeline);
     timeline->allocator = *allocator;
@@ -210,9 +210,7 @@ int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator
     timeline->entries = twi_mem_alloc(allocator, timeline->entry_room, sizeof(twi_entry));
     timeline->gaps = twi_mem_alloc(allocator, timeline->gap_room, sizeof(twi_gap));
     timeline->events = twi_mem_alloc(allocator, timeline->event_room, sizeof(twi_event));
-    scratch = twi_mem_alloc(allocator, timeline->event_room, sizeof(twi_event));
-    if (!timeline->entries || !timeline->gaps || !timeline->events || !scratch) {
-        twi_mem_free(allocator, scratch, timeline->event_room, sizeof(twi_event));
+    if (!timeline->entries || !timeline->gaps || !timeline->events) {
         twi_timeline_release(timeline);
         return TW_ERR_NOMEM;
     }
@@ -224,13 +222,10 @@ int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator
             add_row(&b, &row);
         }
     }
-    if (twi_order_events(timeline->events, scratch, timeline->event_count) == scratch) {
-        twi_event *unordered = timeline->events;
-        timeline->events = scratch;
-        scratch = unordered;
-    }
-    twi_mem_free(allocator, scratch, timeline->event_room, sizeof(twi_event));
-    return TW_OK;
+    status = twi_order_events(allocator, timeline->events, timeline->event_count);
+    if (status)
+        twi_timeline_release(timeline);
+    return status;
 }
 
 void twi_timeline_release(twi_timeline *t)
