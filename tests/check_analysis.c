@@ -233,6 +233,7 @@ END_TEST
 
 /* ---- Failed and cancelled ---------------------------------------------------------- */
 
+/* [ADJ] */
 START_TEST(error_adjusted_by_hand)
 {
     const tw_record records[] = {
@@ -332,6 +333,7 @@ END_TEST
 
 /* ---- In flight --------------------------------------------------------------------- */
 
+/* [OPEN] */
 START_TEST(requests_in_flight)
 {
     static const int64_t at[] = {20 * MS, 50 * MS};
@@ -434,6 +436,7 @@ START_TEST(window_edges)
 }
 END_TEST
 
+/* [WIN] */
 START_TEST(window_by_default)
 {
     static const int64_t at[] = {70};
@@ -471,6 +474,7 @@ START_TEST(window_by_default)
 }
 END_TEST
 
+/* [CLIP] */
 START_TEST(window_clips)
 {
     /* The run by hand over [5, 25): half of A's prefill, its decode until 25, 5 of B. */
@@ -559,6 +563,7 @@ START_TEST(window_of_no_length)
 }
 END_TEST
 
+/* [MEMBER] */
 START_TEST(members)
 {
     /* Ends at 5 (the first credit), 10, 20, 30, and one in flight. */
@@ -595,6 +600,7 @@ START_TEST(members)
 }
 END_TEST
 
+/* [BALANCE] */
 START_TEST(balance_of_a_window)
 {
     const struct {
@@ -661,6 +667,7 @@ START_TEST(quantiles_interpolate_samples)
 }
 END_TEST
 
+/* [Q] */
 START_TEST(quantiles_of_exact_shares)
 {
     /* One request all the time, and a second one in the last tenth of it. */
@@ -1011,6 +1018,7 @@ static void set_clock(tw_recorder *recorder, int64_t offset_ns)
     assert_ok(tw_recorder_set_clock(recorder, &clock));
 }
 
+/* [TIME] */
 START_TEST(clocks)
 {
     /* The run by hand, told by two clocks. */
@@ -1210,6 +1218,7 @@ START_TEST(query_arguments)
 END_TEST
 
 /* Not emitted is an answer of its own: for what the records lack. */
+/* [EMIT] */
 START_TEST(emitted_by_fields)
 {
     const tw_record bare = in_ms(0, NEVER, 10, UNKNOWN, UNKNOWN);

@@ -43,6 +43,7 @@ typedef struct offence {
     int32_t field;
     int64_t value_a;
     int64_t value_b;
+    uint64_t index; /* of the chunk */
 } offence;
 
 enum { OFFENCES_ROOM = 64 };
@@ -52,7 +53,7 @@ static size_t make_offences(offence *list)
 {
     size_t n = 0;
 #define OFFENCE(text, r, rule, field, a, b) \
-    list[n++] = (offence){text, r, rule, field, a, b}
+    list[n++] = (offence){text, r, rule, field, a, b, 0}
 
     OFFENCE("no start", record(NEVER, NEVER, 20, 1, 1), TW_RULE_START_MISSING,
             TW_FIELD_START_NS, NEVER, 0);
@@ -120,12 +121,15 @@ static size_t make_offences(offence *list)
             TW_RULE_CHUNK_BEFORE_GENERATION, TW_FIELD_CHUNK_ARRIVAL_NS, 15, NEVER);
     OFFENCE("chunks out of order", chunked(down, 3), TW_RULE_CHUNK_ORDER,
             TW_FIELD_CHUNK_ARRIVAL_NS, 14, 15);
+    list[n - 1].index = 2;
     OFFENCE("chunk after end", chunked(at_21, 1), TW_RULE_CHUNK_AFTER_END,
             TW_FIELD_CHUNK_ARRIVAL_NS, 21, 20);
     OFFENCE("chunk of -1 tokens", counted(below_0), TW_RULE_CHUNK_TOKENS_RANGE,
             TW_FIELD_CHUNK_TOKENS, -1, TOKENS_LIMIT);
+    list[n - 1].index = 1;
     OFFENCE("chunk of 2^40 tokens", counted(too_many), TW_RULE_CHUNK_TOKENS_RANGE,
             TW_FIELD_CHUNK_TOKENS, TOKENS_LIMIT, TOKENS_LIMIT);
+    list[n - 1].index = 1;
 #undef OFFENCE
     return n;
 }
@@ -145,6 +149,7 @@ START_TEST(rules_refuse)
         assert_i64(fault.field, list[i].field);
         assert_i64(fault.value_a, list[i].value_a);
         assert_i64(fault.value_b, list[i].value_b);
+        assert_u64(fault.index, list[i].index);
         seen |= UINT64_C(1) << fault.rule;
     }
     for (int32_t rule = 1; tw_rule_name(rule); rule++) {
@@ -581,6 +586,7 @@ START_TEST(append_refuses_by_rule)
             assert_u64(error.row, 2);
             assert_i64(error.value_a, list[i].value_a);
             assert_i64(error.value_b, list[i].value_b);
+            assert_u64(error.index, list[i].index);
             check_records(recorder, (tw_record[]){plain(), plain(), plain()}, stored);
             tw_recorder_free(recorder);
         }
@@ -1023,6 +1029,14 @@ START_TEST(columns_arguments)
         vocabulary_context("column %d", c);
         assert_status(tw_recorder_append_columns(recorder, &columns, 0, NULL),
                       TW_ERR_INVAL);
+        columns = good;
+        each[c]->flags = 1;
+        assert_status(tw_recorder_append_columns(recorder, &columns, 0, NULL),
+                      TW_ERR_NOTSUP);
+        columns = good;
+        each[c]->reserved = 1;
+        assert_status(tw_recorder_append_columns(recorder, &columns, 0, NULL),
+                      TW_ERR_NOTSUP);
     }
     vocabulary_context("%s", "offsets");
     columns = good;
@@ -1261,6 +1275,8 @@ START_TEST(reserve)
         assert_u64(tw_recorder_count(recorder), COUNT + 1);
     }
     memory_fail_never(&m);
+    assert_status(tw_recorder_reserve(recorder, UINT64_MAX), TW_ERR_NOMEM);
+    assert_u64(tw_recorder_memory(recorder), held);
     assert_ok(tw_recorder_reserve(recorder, 2048));
     recorder_append(recorder, &r, 1);
     tw_recorder_free(recorder);
