@@ -55,7 +55,7 @@ run() { # name, options of meson test
 
 begin=$(date +%s)
 build gcc gcc g++ "-Ddocs=true" && run gcc
-build clang clang clang++ "" && run clang --no-suite slow
+build clang clang clang++ "" && run clang --no-suite property
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 build asan gcc g++ "-Db_sanitize=address,undefined -Dbuildtype=debugoptimized" &&
