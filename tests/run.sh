@@ -6,7 +6,8 @@ set -u
 cd "$(dirname "$0")/.."
 . tests/packages.sh
 need_packages meson ninja-build gcc g++ clang libclang-rt-14-dev clang-format pkg-config \
-    check libsimdjson-dev python3 python3-hypothesis valgrind binutils doxygen || exit 1
+    check libsimdjson-dev python3 python3-hypothesis valgrind binutils cmake abigail-tools scdoc \
+    doxygen git xz-utils || exit 1
 
 passed=0 failed=0 skipped=0
 root=build-tests
@@ -55,11 +56,11 @@ run() { # name, options of meson test
 
 begin=$(date +%s)
 build gcc gcc g++ "-Ddocs=true" && run gcc
-build clang clang clang++ "" && run clang --no-suite property
+build clang clang clang++ "" && run clang --no-suite property --no-suite slow
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 build asan gcc g++ "-Db_sanitize=address,undefined -Dbuildtype=debugoptimized" &&
-    run asan --timeout-multiplier 5
+    run asan --no-suite slow --timeout-multiplier 5
 build tsan clang clang++ "-Db_sanitize=thread -Db_lundef=false
     -Dbuildtype=debugoptimized" && run tsan --suite threads --timeout-multiplier 5
 build debug gcc g++ "-Dbuildtype=debug" &&

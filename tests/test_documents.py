@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The documents show what the programs print: in every code block that begins with
 '$ timeweight ...' or '$ quickstart', the lines that follow stand in the program's output, in
-any order but to the letter. A block of C in the README that has a main() is the quick start.
+any order but to the letter. A block of C that has a main() is the quick start. What
+doc/embedding.md shows is code of tests/embedding, line by line.
 
     test_documents.py SOURCE_DIR TIMEWEIGHT QUICKSTART
 """
@@ -18,10 +19,17 @@ def main():
     programs = {"timeweight": pathlib.Path(sys.argv[2]).resolve(),
                 "quickstart": pathlib.Path(sys.argv[3]).resolve()}
     checked, failures = 0, []
+    embedding = {line.strip() for path in (source / "tests" / "embedding").glob("*/*")
+                 for line in path.read_text().splitlines()}
 
     for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:
         for block in re.findall(r"^```\w*\n(.*?)^```$", document.read_text(), flags=re.M | re.S):
             first, *lines = block.splitlines()
+            if document.name == "embedding.md":
+                checked += 1
+                failures += [f"{document.name}: not in tests/embedding: {line}"
+                             for line in block.splitlines() if line.strip() not in embedding]
+                continue
             if "int main(void)" in block:
                 checked += 1
                 if block != (source / "examples" / "quickstart.c").read_text():
