@@ -282,7 +282,7 @@ def snapshot(analysis, q=()):
     answers.append(tw.bytes_of(balance))
     begin, end = analysis.bounds()
     answers.append(end - begin)
-    for tag in analysis.library.ids:
+    for tag in analysis.lib.ids:
         status, summary = analysis.summary(tag)
         answers.append((tag, status, tw.bytes_of(summary)))
         status, values = analysis.quantiles(tag, [0.0] + STANDARD_Q + [1.0] + list(q))
@@ -310,7 +310,7 @@ class Checks(unittest.TestCase):
     maxDiff = None
 
     def compare_metric(self, analysis, tag, numbers, q):
-        library = analysis.library
+        library = analysis.lib
         kind = library.kinds[tag]
         status, got = analysis.summary(tag)
         if numbers is None:
@@ -368,9 +368,9 @@ class Checks(unittest.TestCase):
         balance = analysis.balance()
         for member, exact in expected.balance.items():
             self.assertEqual(getattr(balance, member), exact, "balance: %s" % member)
-        self.assertEqual(set(analysis.library.ids), set(expected.metrics), "tags")
+        self.assertEqual(set(analysis.lib.ids), set(expected.metrics), "tags")
         points = [0.0] + STANDARD_Q + [1.0] + list(q)
-        for tag in analysis.library.ids:
+        for tag in analysis.lib.ids:
             self.compare_metric(analysis, tag, expected.metrics[tag], points)
 
     def analyze_once(self, records, q=(), **options):

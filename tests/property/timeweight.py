@@ -464,7 +464,7 @@ def pack_columns(records, layouts):
 
 class Recorder:
     def __init__(self, library, records=(), allocator=None, offset=0):
-        self.library = library
+        self.lib = library
         self.handle = c_void_p()
         options = RecorderOptions(sizeof(RecorderOptions), 0, None)
         if allocator is not None:
@@ -482,7 +482,7 @@ class Recorder:
     def append(self, records, flags=0):
         array, keep = pack(records)
         accepted = c_size_t(12345)
-        status = self.library.c.tw_recorder_append(
+        status = self.lib.c.tw_recorder_append(
             self.handle, array, len(records), sizeof(Record), flags, byref(accepted)
         )
         del keep
@@ -491,7 +491,7 @@ class Recorder:
     def append_columns(self, records, layouts, flags=0):
         columns, keep = pack_columns(records, layouts)
         accepted = c_size_t(12345)
-        status = self.library.c.tw_recorder_append_columns(
+        status = self.lib.c.tw_recorder_append_columns(
             self.handle, byref(columns), flags, byref(accepted)
         )
         del keep
@@ -502,10 +502,10 @@ class Recorder:
         flags), raw."""
         raw = (Record * max(1, capacity))()
         written = c_size_t()
-        status = self.library.c.tw_recorder_read(
+        status = self.lib.c.tw_recorder_read(
             self.handle, first, raw, capacity, sizeof(Record), byref(written)
         )
-        self.library.check("tw_recorder_read", status)
+        self.lib.check("tw_recorder_read", status)
         return [
             (
                 r.credit_issued_ns,
@@ -524,70 +524,70 @@ class Recorder:
 
     def set_clock(self, offset):
         clock = Clock(sizeof(Clock), 0, offset)
-        status = self.library.c.tw_recorder_set_clock(self.handle, byref(clock))
-        self.library.check("tw_recorder_set_clock", status)
+        status = self.lib.c.tw_recorder_set_clock(self.handle, byref(clock))
+        self.lib.check("tw_recorder_set_clock", status)
 
     def reserve(self, records):
-        return self.library.c.tw_recorder_reserve(self.handle, records)
+        return self.lib.c.tw_recorder_reserve(self.handle, records)
 
     def clear(self):
-        self.library.c.tw_recorder_clear(self.handle)
+        self.lib.c.tw_recorder_clear(self.handle)
 
     def count(self):
-        return self.library.c.tw_recorder_count(self.handle)
+        return self.lib.c.tw_recorder_count(self.handle)
 
     def memory(self):
-        return self.library.c.tw_recorder_memory(self.handle)
+        return self.lib.c.tw_recorder_memory(self.handle)
 
     def balance(self):
         balance = Balance(struct_size=sizeof(Balance))
-        status = self.library.c.tw_recorder_balance(self.handle, byref(balance))
-        self.library.check("tw_recorder_balance", status)
+        status = self.lib.c.tw_recorder_balance(self.handle, byref(balance))
+        self.lib.check("tw_recorder_balance", status)
         return balance
 
     def last_error(self):
         error = Error(struct_size=sizeof(Error))
-        status = self.library.c.tw_recorder_last_error(self.handle, byref(error))
-        self.library.check("tw_recorder_last_error", status)
+        status = self.lib.c.tw_recorder_last_error(self.handle, byref(error))
+        self.lib.check("tw_recorder_last_error", status)
         return error
 
     def free(self):
-        self.library.c.tw_recorder_free(self.handle)
+        self.lib.c.tw_recorder_free(self.handle)
         self.handle = c_void_p()
 
 
 class Analysis:
     def __init__(self, library, handle):
-        self.library = library
+        self.lib = library
         self.handle = handle
 
     def bounds(self):
         begin, end = c_int64(), c_int64()
-        status = self.library.c.tw_analysis_bounds(self.handle, byref(begin), byref(end))
-        self.library.check("tw_analysis_bounds", status)
+        status = self.lib.c.tw_analysis_bounds(self.handle, byref(begin), byref(end))
+        self.lib.check("tw_analysis_bounds", status)
         return begin.value, end.value
 
     def balance(self):
         balance = Balance(struct_size=sizeof(Balance))
-        status = self.library.c.tw_analysis_balance(self.handle, byref(balance))
-        self.library.check("tw_analysis_balance", status)
+        status = self.lib.c.tw_analysis_balance(self.handle, byref(balance))
+        self.lib.check("tw_analysis_balance", status)
         return balance
 
     def summary(self, tag):
         summary = Summary(struct_size=sizeof(Summary))
-        status = self.library.c.tw_analysis_summary(
-            self.handle, self.library.ids[tag], byref(summary)
+        status = self.lib.c.tw_analysis_summary(
+            self.handle, self.lib.ids[tag], byref(summary)
         )
         return status, summary
 
     def quantiles(self, tag, q):
         values = (c_double * max(1, len(q)))()
         points = (c_double * max(1, len(q)))(*q)
-        status = self.library.c.tw_analysis_quantiles(
-            self.handle, self.library.ids[tag], points, values, len(q)
+        status = self.lib.c.tw_analysis_quantiles(
+            self.handle, self.lib.ids[tag], points, values, len(q)
         )
         return status, list(values)[: len(q)]
 
     def free(self):
-        self.library.c.tw_analysis_free(self.handle)
+        self.lib.c.tw_analysis_free(self.handle)
         self.handle = c_void_p()
