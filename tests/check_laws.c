@@ -38,24 +38,9 @@ static void for_each_workload(law_fn law)
     }
 }
 
-static tw_options options_for(const workload *w)
-{
-    tw_options options = options_new();
-
-    if (w->has_begin) {
-        options.flags |= TW_WINDOW_BEGIN;
-        options.window_begin_ns = w->begin_ns;
-    }
-    if (w->has_end) {
-        options.flags |= TW_WINDOW_END;
-        options.window_end_ns = w->end_ns;
-    }
-    return options;
-}
-
 static tw_analysis *analyze(const workload *w)
 {
-    const tw_options options = options_for(w);
+    const tw_options options = options_of(w);
     return analysis_of(w->records, w->count, &options);
 }
 
@@ -374,7 +359,7 @@ static void phases(const workload *w, uint64_t *random)
 {
     size_t count;
     tw_record *records = filtered(w, has_generation, &count);
-    tw_options options = options_for(w);
+    tw_options options = options_of(w);
     tw_analysis *analysis;
     twi_big sum, decode, all;
 
@@ -446,7 +431,7 @@ static results first, second; /* too large for the stack of some */
 
 static void permuted(const workload *w, uint64_t *random)
 {
-    const tw_options options = options_for(w);
+    const tw_options options = options_of(w);
     tw_record *records = copy_of(w);
 
     take_of(&first, w->records, w->count, &options);
@@ -518,7 +503,7 @@ static void set_clock(tw_recorder *recorder, int64_t offset_ns)
 static void split(const workload *w, uint64_t *random)
 {
     const size_t parts = 1 + (size_t)random_below(random, MOST_PARTS);
-    const tw_options options = options_for(w);
+    const tw_options options = options_of(w);
     tw_recorder *recorders[MOST_PARTS];
     int64_t offset[MOST_PARTS];
     tw_analysis *analysis;
@@ -558,7 +543,7 @@ END_TEST
 static void shift(const workload *w, uint64_t *random)
 {
     const int64_t by = some_shift(w, random);
-    tw_options options = options_for(w);
+    tw_options options = options_of(w);
     tw_recorder *recorder = recorder_new();
     tw_analysis *analysis;
 
@@ -613,22 +598,6 @@ START_TEST(default_window_asked_for_is_the_default)
 END_TEST
 
 /* ---- 6: tiling windows ------------------------------------------------------------- */
-
-static void check_same_dist(const twi_dist *got, const twi_dist *wanted)
-{
-    assert_u64(got->weight, wanted->weight);
-    assert_u64(got->zero_weight, wanted->zero_weight);
-    assert_u192(got->least, wanted->least);
-    assert_u192(got->most, wanted->most);
-    assert_that(memcmp(got->sum, wanted->sum, sizeof got->sum) == 0);
-    assert_that(memcmp(got->square_sum, wanted->square_sum, sizeof got->square_sum) == 0);
-    for (unsigned page = 0; page < TWI_BIN_PAGES; page++) {
-        assert_that(!got->page[page] == !wanted->page[page]);
-        if (got->page[page])
-            assert_that(memcmp(got->page[page], wanted->page[page],
-                               TWI_BIN_SLOTS * sizeof(uint64_t)) == 0);
-    }
-}
 
 static int by_time(const void *a, const void *b)
 {
@@ -696,7 +665,7 @@ static void tile(const workload *w, uint64_t *random)
             twi_dist_init(&together, allocator);
             for (size_t i = 0; i < count; i++)
                 assert_ok(twi_dist_merge(&together, &tiles[i]->dist[source]));
-            check_same_dist(&together, &whole->dist[source]);
+            assert_same_dist(&together, &whole->dist[source]);
             twi_dist_release(&together);
         }
         check_tile_sums(whole, tiles, count);
@@ -758,7 +727,7 @@ static void scale_amounts(const workload *w, uint64_t *random)
                                   TW_OUTPUT_SEQUENCE_LENGTH,  TW_TOTAL_TOKEN_THROUGHPUT,
                                   TW_OUTPUT_TOKEN_THROUGHPUT, 0};
     const int by = 1 + (int)random_below(random, 19);
-    tw_options options = options_for(w);
+    tw_options options = options_of(w);
     tw_record *records = copy_of(w);
     int64_t counts[MOST_RECORDS];
 

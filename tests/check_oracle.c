@@ -21,21 +21,6 @@ enum { ODD = sizeof odd / sizeof odd[0] };
 static const double standard[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99};
 enum { STANDARD = sizeof standard / sizeof standard[0] };
 
-static tw_options options_for(const workload *w)
-{
-    tw_options options = options_new();
-
-    if (w->has_begin) {
-        options.flags |= TW_WINDOW_BEGIN;
-        options.window_begin_ns = w->begin_ns;
-    }
-    if (w->has_end) {
-        options.flags |= TW_WINDOW_END;
-        options.window_end_ns = w->end_ns;
-    }
-    return options;
-}
-
 /* Each record and each chunk is rounded down once, a quotient per user once more. */
 static double allowance(const workload *w, const tw_metric_row *row)
 {
@@ -114,7 +99,7 @@ static void check_workload(uint64_t seed, size_t most)
 
     vocabulary_context("seed %" PRIu64 ", at most %zu records", seed, most);
     assert_i64(workload_new(&w, seed, most), 0);
-    options = options_for(&w);
+    options = options_of(&w);
     analysis = analysis_of(w.records, w.count, &options);
     options.quantiles = odd;
     options.quantile_count = ODD;

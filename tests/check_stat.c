@@ -51,22 +51,6 @@ static twi_dist dist_of(const weighted *values, size_t count)
     return dist;
 }
 
-static void check_same_dist(const twi_dist *got, const twi_dist *wanted)
-{
-    assert_u64(got->weight, wanted->weight);
-    assert_u64(got->zero_weight, wanted->zero_weight);
-    assert_u192(got->least, wanted->least);
-    assert_u192(got->most, wanted->most);
-    assert_that(memcmp(got->sum, wanted->sum, sizeof got->sum) == 0);
-    assert_that(memcmp(got->square_sum, wanted->square_sum, sizeof got->square_sum) == 0);
-    for (unsigned page = 0; page < TWI_BIN_PAGES; page++) {
-        assert_that(!got->page[page] == !wanted->page[page]);
-        if (got->page[page])
-            assert_that(memcmp(got->page[page], wanted->page[page],
-                               TWI_BIN_SLOTS * sizeof(uint64_t)) == 0);
-    }
-}
-
 static int by_value(const void *left, const void *right)
 {
     const weighted *a = left, *b = right;
@@ -319,7 +303,7 @@ START_TEST(merges)
             twi_dist_release(&parts[from]);
             parts[from] = parts[--left];
         }
-        check_same_dist(&parts[0], &all);
+        assert_same_dist(&parts[0], &all);
         twi_dist_release(&parts[0]);
         twi_dist_release(&all);
     }
@@ -332,9 +316,9 @@ START_TEST(merge_with_nothing)
     twi_dist a = dist_of(values, 2), b = dist_of(values, 2), none = dist_new();
 
     assert_ok(twi_dist_merge(&a, &none));
-    check_same_dist(&a, &b);
+    assert_same_dist(&a, &b);
     assert_ok(twi_dist_merge(&none, &a));
-    check_same_dist(&none, &b);
+    assert_same_dist(&none, &b);
     twi_dist_release(&a);
     twi_dist_release(&b);
     twi_dist_release(&none);

@@ -317,6 +317,21 @@ tw_options options_window(int64_t begin_ns, int64_t end_ns)
     return options;
 }
 
+tw_options options_of(const workload *w)
+{
+    tw_options options = options_new();
+
+    if (w->has_begin) {
+        options.flags |= TW_WINDOW_BEGIN;
+        options.window_begin_ns = w->begin_ns;
+    }
+    if (w->has_end) {
+        options.flags |= TW_WINDOW_END;
+        options.window_end_ns = w->end_ns;
+    }
+    return options;
+}
+
 tw_analysis *analysis_new(tw_recorder *const *recorders, size_t count,
                           const tw_options *options)
 {
@@ -387,6 +402,22 @@ twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns)
 
     assert_ok(twi_timeline_build(&timeline, &allocator, r->spans, r->span_count, slice));
     return timeline;
+}
+
+void assert_same_dist(const twi_dist *got, const twi_dist *wanted)
+{
+    assert_u64(got->weight, wanted->weight);
+    assert_u64(got->zero_weight, wanted->zero_weight);
+    assert_u192(got->least, wanted->least);
+    assert_u192(got->most, wanted->most);
+    assert_that(memcmp(got->sum, wanted->sum, sizeof got->sum) == 0);
+    assert_that(memcmp(got->square_sum, wanted->square_sum, sizeof got->square_sum) == 0);
+    for (unsigned page = 0; page < TWI_BIN_PAGES; page++) {
+        assert_that(!got->page[page] == !wanted->page[page]);
+        if (got->page[page])
+            assert_that(memcmp(got->page[page], wanted->page[page],
+                               TWI_BIN_SLOTS * sizeof(uint64_t)) == 0);
+    }
 }
 
 /* The standard ones, and some that are not at hand. */

@@ -11,7 +11,9 @@
 #include <timeweight/timeweight.h>
 
 #include "base/wide.h"
+#include "stat/dist.h"
 #include "timeline/timeline.h"
+#include "workload.h"
 
 /* ---- Suites ------------------------------------------------------------------------ */
 
@@ -118,6 +120,8 @@ tw_balance balance_of(const tw_recorder *recorder);
 tw_error error_of(const tw_recorder *recorder);
 tw_options options_new(void);
 tw_options options_window(int64_t begin_ns, int64_t end_ns);
+/* With the window of a workload. */
+tw_options options_of(const workload *w);
 tw_analysis *analysis_new(tw_recorder *const *recorders, size_t count,
                           const tw_options *options);
 /* Of records alone; their recorder is gone already. */
@@ -138,6 +142,8 @@ typedef struct run {
 run run_of(const tw_record *records, size_t count);
 void run_free(run *r);
 twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns);
+/* The same sums and bins. */
+void assert_same_dist(const twi_dist *got, const twi_dist *wanted);
 
 /* All that an analysis has to say. */
 enum { RESULT_METRICS = 64, RESULT_STANDARD = 9, RESULT_QUANTILES = 16 };
