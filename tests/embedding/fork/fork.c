@@ -53,7 +53,8 @@ static void analyze(tw_recorder *recorder, struct report *report)
     tw_analysis *analysis;
     report->length = 0;
     check(tw_analyze(&analysis, &recorder, 1, NULL) == TW_OK, "analyze");
-    check(tw_report_write(analysis, TW_FORMAT_JSON, NULL, keep, report) == TW_OK, "report");
+    check(tw_report_write(analysis, TW_FORMAT_JSON, NULL, keep, report) == TW_OK,
+          "report");
     tw_analysis_free(analysis);
 }
 
@@ -110,7 +111,8 @@ int main(void)
     close(ends[1]);
     append(recorder, RECORDS, RECORDS + 1);
     receive_all(ends[0], &of_child);
-    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+              WEXITSTATUS(status) == 0,
           "the child");
     check(of_child.length == before.length &&
               memcmp(of_child.bytes, before.bytes, before.length) == 0,

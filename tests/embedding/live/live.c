@@ -71,7 +71,8 @@ int main(void)
         size_t count = 0;
         for (; request_at(done, now).end_ns != TW_TIME_NONE; done++) {
             tw_record record = request_at(done, now);
-            check(tw_recorder_append(finished, &record, 1, sizeof record, 0, NULL) == TW_OK,
+            check(tw_recorder_append(finished, &record, 1, sizeof record, 0, NULL) ==
+                      TW_OK,
                   "finished");
         }
         for (int i = done; i * 100 * MS < now; i++)

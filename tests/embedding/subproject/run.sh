@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
+unset LD_LIBRARY_PATH # the library that is built here, not the installed one
 mkdir subprojects
 ln -s "$source" subprojects/timeweight
 
