@@ -50,6 +50,7 @@ settings.register_profile(
     database=None,
     deadline=None,
     print_blob=False,
+    report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("timeweight")
