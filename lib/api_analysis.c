@@ -19,7 +19,9 @@ void tw_options_init(tw_options *options, size_t struct_size)
     memcpy(options, &size, struct_size < sizeof size ? struct_size : sizeof size);
 }
 
-static int32_t check_options(const tw_options *options, twi_request *request)
+/* `quantiles` has room for TW_QUANTILES_LIMIT of them. */
+static int32_t check_options(const tw_options *options, uint64_t *quantiles,
+                             twi_request *request)
 {
     const uint32_t flags = TW_WINDOW_BEGIN | TW_WINDOW_END;
 
@@ -38,13 +40,11 @@ static int32_t check_options(const tw_options *options, twi_request *request)
     if (options->quantile_count > TW_QUANTILES_LIMIT ||
         (options->quantile_count && !options->quantiles))
         return TW_ERR_INVAL;
-    request->quantiles = options->quantiles;
+    request->quantiles = quantiles;
     request->quantile_count = (size_t)options->quantile_count;
-    for (size_t i = 0; i < request->quantile_count; i++) {
-        uint64_t quantile;
-        if (!twi_quantile_from(request->quantiles[i], &quantile))
+    for (size_t i = 0; i < request->quantile_count; i++)
+        if (!twi_quantile_from(options->quantiles[i], &quantiles[i]))
             return TW_ERR_INVAL;
-    }
     return twi_api_allocator(options->allocator, &request->allocator);
 }
 
@@ -65,7 +65,9 @@ static int32_t check_recorders(tw_recorder *const *recorders, size_t count)
 int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
                    size_t recorder_count, const tw_options *options)
 {
+    uint64_t quantiles[TW_QUANTILES_LIMIT];
     twi_request request;
+    twi_core *core;
     tw_options known;
     int32_t status;
 
@@ -82,16 +84,30 @@ int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
     } else {
         tw_options_init(&known, sizeof known);
     }
-    status = check_options(&known, &request);
+    status = check_options(&known, quantiles, &request);
     if (status)
         return status;
-    return twi_analysis_new(analysis, recorders, recorder_count, &request);
+    status = twi_core_new(&core, recorders, recorder_count, &request.allocator);
+    if (status)
+        return status;
+    status = twi_analysis_new(analysis, core, &request);
+    twi_core_release(core); /* the analysis holds it */
+    return status;
 }
 
 void tw_analysis_free(tw_analysis *analysis)
 {
     if (analysis)
         twi_analysis_free(analysis);
+}
+
+int32_t tw_analysis_window(tw_analysis **window, const tw_analysis *analysis,
+                           int64_t begin_ns, int64_t end_ns)
+{
+    if (!window || !analysis || !twi_time_in_range(begin_ns) ||
+        !twi_time_in_range(end_ns))
+        return TW_ERR_INVAL;
+    return twi_analysis_window(window, analysis, begin_ns, end_ns);
 }
 
 int32_t tw_analysis_bounds(const tw_analysis *analysis, int64_t *begin_ns,

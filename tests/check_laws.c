@@ -333,7 +333,7 @@ static twi_state sweep_all(const tw_record *records, size_t count, state_fn look
     twi_state last;
 
     memset(&last, 0, sizeof last);
-    twi_sweep_begin(&sweep, &analysis->timeline, window->begin_ns - 1,
+    twi_sweep_begin(&sweep, &analysis->core->timeline, window->begin_ns - 1,
                     window->end_ns + 1);
     while (twi_sweep_next(&sweep, &batch)) {
         for (size_t i = 0; i < batch.count; i++)

@@ -90,6 +90,17 @@ TW_API int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
 /** Releases an analysis; NULL is ignored. No query of it may be running. @since 0.1 */
 TW_API void tw_analysis_free(tw_analysis *analysis);
 
+/** Analyses another window of the same records, without ordering them again: the same bits
+ *  as tw_analyze() with that window. Wider than the run is fine. Allocator and quantiles at
+ *  hand are those of the analysis; the two may be freed in any order. Any thread.
+ *
+ *  @param[out] window  the caller releases it with tw_analysis_free()
+ *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, an edge out of range, begin after end);
+ *          TW_ERR_NOTSUP for an analysis that keeps no timeline (none does so in this
+ *          version). @since 0.1 */
+TW_API int32_t tw_analysis_window(tw_analysis **window, const tw_analysis *analysis,
+                                  int64_t begin_ns, int64_t end_ns);
+
 /** The window [begin, end) that the statistics integrate over. Both 0 if there are no
  *  records and no edge was set. Any thread.
  *  @return TW_OK, TW_ERR_INVAL (NULL). @since 0.1 */

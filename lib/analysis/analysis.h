@@ -8,16 +8,16 @@
 #include <stdint.h>
 #include <timeweight/analysis.h>
 
+#include "analysis/core.h"
 #include "analysis/source.h"
 #include "metric/registry.h"
 #include "stat/dist.h"
 
 #define TWI_STANDARD_QUANTILES 9
 
-/* What the records of a run amount to, beside curves and samples. */
+/* What the members of a window amount to, beside the samples. */
 typedef struct twi_totals {
-    uint32_t eligible;      /* set of curves */
-    uint64_t ok;            /* members */
+    uint64_t ok;
     uint64_t not_ok;        /* members that failed or were cancelled */
     uint64_t not_ok_credit; /* those of them with a credit */
     twi_u192 input_tokens;  /* of the ok members */
@@ -26,10 +26,7 @@ typedef struct twi_totals {
 
 struct tw_analysis {
     tw_allocator allocator;
-    twi_span *spans;
-    uint64_t span_count;
-    twi_timeline timeline;
-    bool has_timeline; /* there is something to release */
+    twi_core *core;
     twi_run run;
     tw_balance balance;
     twi_totals totals;
@@ -52,12 +49,16 @@ typedef struct twi_request {
     tw_allocator allocator;
     bool has_begin, has_end;
     int64_t begin_ns, end_ns;
-    const double *quantiles; /* each in [0, 1] */
+    const uint64_t *quantiles; /* to have at hand beside the standard ones */
     size_t quantile_count;
 } twi_request;
 
-int32_t twi_analysis_new(tw_analysis **out, tw_recorder *const *recorders,
-                         size_t recorder_count, const twi_request *request);
+/* An analysis of a window of the core's run; it takes a reference of its own. TW_OK,
+ * TW_ERR_NOMEM, or TW_ERR_INVAL for a window that begins after its end. */
+int32_t twi_analysis_new(tw_analysis **out, twi_core *core, const twi_request *request);
+/* Another window of the same run, with the same allocator and quantiles at hand. */
+int32_t twi_analysis_window(tw_analysis **out, const tw_analysis *analysis,
+                            int64_t begin_ns, int64_t end_ns);
 void twi_analysis_free(tw_analysis *analysis);
 
 /* Any quantiles of an emitted curve or sample metric, by index in the registry: from the

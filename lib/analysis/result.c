@@ -51,7 +51,7 @@ static bool curve_summary(const tw_analysis *analysis, const twi_metric *metric,
     const uint64_t idle = idle_ns(analysis, metric);
     twi_moments moments;
 
-    if (!(analysis->totals.eligible >> metric->source & 1) || dist->weight <= idle)
+    if (!(analysis->core->eligible >> metric->source & 1) || dist->weight <= idle)
         return false;
     moments = twi_dist_moments(dist, idle, metric->scale);
     put_moments(&moments, summary);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sweep/sweep.h"
 
-/* How many events ahead to ask for what an event will need: entries lie in the order of
- * the records, so most of them would be waited for. */
-enum { LOOK_AHEAD = 16 };
-
 /* Lets all events at or before `now_ns` take effect. Returns when the next one is due, at
  * most the window's end. */
 static int64_t settle(twi_sweep *sweep)
@@ -13,11 +9,11 @@ static int64_t settle(twi_sweep *sweep)
 
     for (; sweep->next < t->event_count; sweep->next++) {
         const twi_event *event = &t->events[sweep->next];
-        const int64_t due_ns = (int64_t)((uint64_t)t->origin_ns + event->key);
+        const int64_t due_ns = twi_timeline_time(t, event);
         if (due_ns > sweep->now_ns)
             return due_ns < sweep->end_ns ? due_ns : sweep->end_ns;
-        if (t->event_count - sweep->next > LOOK_AHEAD)
-            twi_timeline_prefetch(t, event[LOOK_AHEAD].what);
+        if (t->event_count - sweep->next > TWI_LOOK_AHEAD)
+            twi_timeline_prefetch(t, event[TWI_LOOK_AHEAD].what);
         twi_timeline_apply(t, event->what, &sweep->state);
     }
     return sweep->end_ns;
@@ -26,11 +22,13 @@ static int64_t settle(twi_sweep *sweep)
 void twi_sweep_begin(twi_sweep *sweep, const twi_timeline *timeline, int64_t begin_ns,
                      int64_t end_ns)
 {
+    const twi_checkpoint from = twi_timeline_seek(timeline, begin_ns);
+
     sweep->timeline = timeline;
-    sweep->next = 0;
+    sweep->next = from.next;
     sweep->now_ns = begin_ns;
     sweep->end_ns = end_ns;
-    sweep->state = timeline->carry;
+    sweep->state = from.state;
 }
 
 bool twi_sweep_next(twi_sweep *sweep, twi_batch *batch)
@@ -46,7 +44,7 @@ bool twi_sweep_next(twi_sweep *sweep, twi_batch *batch)
     return batch->count != 0;
 }
 
-static twi_u192 curve_value(const twi_state *state, twi_curve curve)
+twi_u192 twi_sweep_value(const twi_state *state, twi_curve curve)
 {
     const twi_u192 zero = {{0, 0, 0}};
 
@@ -98,7 +96,7 @@ void twi_sweep_curve(const twi_batch *batch, twi_curve curve, twi_pairs *pairs)
             pairs->weight[count - 1] += batch->duration_ns[i];
             continue;
         }
-        value = curve_value(&batch->state[i], curve);
+        value = twi_sweep_value(&batch->state[i], curve);
         if (count && twi_equal(value, pairs->value[count - 1])) {
             pairs->weight[count - 1] += batch->duration_ns[i];
         } else {

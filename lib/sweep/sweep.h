@@ -44,6 +44,9 @@ void twi_sweep_begin(twi_sweep *sweep, const twi_timeline *timeline, int64_t beg
 /* The next stretches; false when the window is done (the batch is then empty). */
 bool twi_sweep_next(twi_sweep *sweep, twi_batch *batch);
 
+/* The value of one curve in a state. */
+twi_u192 twi_sweep_value(const twi_state *state, twi_curve curve);
+
 /* The values of one curve over a batch, equal neighbours merged. */
 void twi_sweep_curve(const twi_batch *batch, twi_curve curve, twi_pairs *pairs);
 

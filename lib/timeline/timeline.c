@@ -198,6 +198,28 @@ static void measure(twi_timeline *t, const twi_span *spans, size_t span_count)
         t->origin_ns = 0;
 }
 
+static int32_t set_checkpoints(twi_timeline *t)
+{
+    twi_state state = t->carry;
+
+    t->checkpoint_count = t->event_count / TWI_CHECKPOINT_EVERY;
+    t->checkpoints = twi_mem_alloc(&t->allocator, t->checkpoint_count,
+                                   sizeof(twi_checkpoint));
+    if (!t->checkpoints)
+        return TW_ERR_NOMEM;
+    for (uint64_t c = 0; c < t->checkpoint_count; c++) {
+        const uint64_t from = c * TWI_CHECKPOINT_EVERY, to = from + TWI_CHECKPOINT_EVERY;
+
+        for (uint64_t i = from; i < to; i++) {
+            if (t->event_count - i > TWI_LOOK_AHEAD)
+                twi_timeline_prefetch(t, t->events[i + TWI_LOOK_AHEAD].what);
+            twi_timeline_apply(t, t->events[i].what, &state);
+        }
+        t->checkpoints[c] = (twi_checkpoint){to, state};
+    }
+    return TW_OK;
+}
+
 int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator,
                            const twi_span *spans, size_t span_count, twi_slice slice)
 {
@@ -223,9 +245,27 @@ int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator
         }
     }
     status = twi_order_events(allocator, timeline->events, timeline->event_count);
+    if (!status)
+        status = set_checkpoints(timeline);
     if (status)
         twi_timeline_release(timeline);
     return status;
+}
+
+twi_checkpoint twi_timeline_seek(const twi_timeline *timeline, int64_t time_ns)
+{
+    const twi_checkpoint begin = {0, timeline->carry};
+    uint64_t low = 0, high = timeline->checkpoint_count;
+
+    while (low < high) { /* the first checkpoint behind an event that is too late */
+        const uint64_t middle = (low + high) / 2;
+        const twi_event *last = &timeline->events[timeline->checkpoints[middle].next - 1];
+        if (twi_timeline_time(timeline, last) <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? timeline->checkpoints[low - 1] : begin;
 }
 
 void twi_timeline_release(twi_timeline *t)
@@ -233,6 +273,9 @@ void twi_timeline_release(twi_timeline *t)
     twi_mem_free(&t->allocator, t->entries, t->entry_room, sizeof(twi_entry));
     twi_mem_free(&t->allocator, t->gaps, t->gap_room, sizeof(twi_gap));
     twi_mem_free(&t->allocator, t->events, t->event_room, sizeof(twi_event));
+    twi_mem_free(&t->allocator, t->checkpoints, t->checkpoint_count,
+                 sizeof(twi_checkpoint));
+    memset(t, 0, sizeof *t);
 }
 
 /* ---- Effect of an event ------------------------------------------------------------ */

@@ -76,6 +76,14 @@ typedef struct twi_slice {
     int64_t end_ns;
 } twi_slice;
 
+/* The state in the middle of the events, to begin there. */
+typedef struct twi_checkpoint {
+    uint64_t next; /* event that has not taken effect yet */
+    twi_state state;
+} twi_checkpoint;
+
+#define TWI_CHECKPOINT_EVERY 4096 /* events */
+
 typedef struct twi_timeline {
     tw_allocator allocator;
     int64_t origin_ns;
@@ -84,6 +92,8 @@ typedef struct twi_timeline {
     uint64_t event_count;
     twi_entry *entries;
     twi_gap *gaps;
+    twi_checkpoint *checkpoints; /* after each TWI_CHECKPOINT_EVERY events */
+    uint64_t checkpoint_count;
     /* as allocated */
     uint64_t event_room;
     uint64_t entry_room;
@@ -94,7 +104,21 @@ typedef struct twi_timeline {
  * failure there is nothing to release. */
 int32_t twi_timeline_build(twi_timeline *timeline, const tw_allocator *allocator,
                            const twi_span *spans, size_t span_count, twi_slice slice);
+/* Leaves a zeroed timeline, which may be released again. */
 void twi_timeline_release(twi_timeline *timeline);
+
+/* The latest place at which all events that have taken effect lie at or before a time. */
+twi_checkpoint twi_timeline_seek(const twi_timeline *timeline, int64_t time_ns);
+
+static inline int64_t twi_timeline_time(const twi_timeline *timeline,
+                                        const twi_event *event)
+{
+    return (int64_t)((uint64_t)timeline->origin_ns + event->key);
+}
+
+/* How many events ahead to ask for what an event will need: entries lie in the order of the
+ * records, so most of them would be waited for. */
+enum { TWI_LOOK_AHEAD = 16 };
 
 /* Asks the memory for what an event will need. */
 void twi_timeline_prefetch(const twi_timeline *timeline, uint64_t what);
