@@ -90,14 +90,15 @@ TW_API int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
 /** Releases an analysis; NULL is ignored. No query of it may be running. @since 0.1 */
 TW_API void tw_analysis_free(tw_analysis *analysis);
 
-/** Analyses another window of the same records, without ordering them again: the same bits
- *  as tw_analyze() with that window. Wider than the run is fine. Allocator and quantiles at
- *  hand are those of the analysis; the two may be freed in any order. Any thread.
+/** Analyses another window of the same records, without ordering them again: the same
+ *  bits as tw_analyze() with that window. Wider than the run is fine. Allocator and
+ *  quantiles at hand are those of the analysis; the two may be freed in any order. Any
+ *  thread.
  *
  *  @param[out] window  the caller releases it with tw_analysis_free()
- *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, an edge out of range, begin after end);
- *          TW_ERR_NOTSUP for an analysis that keeps no timeline (none does so in this
- *          version). @since 0.1 */
+ *  @return TW_OK; TW_ERR_NOMEM; TW_ERR_INVAL (NULL, an edge out of range, begin after
+ *          end); TW_ERR_NOTSUP for an analysis that keeps no timeline (none does so in
+ *          this version). @since 0.1 */
 TW_API int32_t tw_analysis_window(tw_analysis **window, const tw_analysis *analysis,
                                   int64_t begin_ns, int64_t end_ns);
 
@@ -179,6 +180,56 @@ TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
  *          or an unknown id; TW_ERR_INVAL (NULL, or a q outside [0, 1]). @since 0.1 */
 TW_API int32_t tw_analysis_quantiles(const tw_analysis *analysis, int32_t metric,
                                      const double *q, double *values, size_t count);
+
+/** A maximal piece of a curve: one value for [begin_ns, end_ns). */
+typedef struct tw_segment {
+    int64_t begin_ns; /**< where it begins */
+    int64_t end_ns;   /**< where it ends: > begin_ns */
+    double value;     /**< in the metric's unit */
+} tw_segment;
+
+/** Reads a metric's curve inside the window, page by page. Neighbours of one value are
+ *  one segment; an Active metric has segments only where its mask is > 0. Any thread;
+ *  costs O(log N) and the part of the run that the page covers.
+ *
+ *  @param metric         a metric of kind #TW_KIND_CURVE
+ *  @param from_ns        where to begin: the window's begin (or less), then the next_ns
+ *                        of the page before. A segment that began earlier is cut there.
+ *  @param[out] segments  capacity elements, segment_size bytes apart; NULL if capacity is
+ *  0
+ *  @param segment_size   sizeof(tw_segment) as the caller sees it
+ *  @param[out] written   number of segments written: fewer than capacity only at the end
+ *  @param[out] next_ns   where the next page begins; the window's end: there is none
+ *  @return TW_OK; TW_ERR_NODATA as for tw_analysis_summary(); TW_ERR_NOTSUP for another
+ *          kind of metric, an unknown id, or an analysis that keeps no timeline (none
+ *          does so in this version); TW_ERR_INVAL (NULL); TW_ERR_ABI. @since 0.1 */
+TW_API int32_t tw_analysis_curve(const tw_analysis *analysis, int32_t metric,
+                                 int64_t from_ns, tw_segment *segments, size_t capacity,
+                                 size_t segment_size, size_t *written, int64_t *next_ns);
+
+/** A curve over one bin of time. */
+typedef struct tw_bin {
+    int64_t begin_ns; /**< where it begins */
+    /** Time of the bin inside the window, for an Active metric with its mask > 0. 0: there
+     *  is no value, and the three below are 0. */
+    int64_t weight_ns;
+    double mean; /**< weighted by duration */
+    double min;  /**< the least value */
+    double max;  /**< the greatest value */
+} tw_bin;
+
+/** Reduces a metric's curve to bins of equal width: bin i covers
+ *  [begin_ns + i * width_ns, begin_ns + (i + 1) * width_ns). Exact, in one pass over the
+ *  part of the run that the bins cover. Any thread.
+ *
+ *  @param metric     a metric of kind #TW_KIND_CURVE
+ *  @param width_ns   > 0; all bins lie in [-2^61, 2^61]
+ *  @param[out] bins  count elements, bin_size bytes apart
+ *  @param bin_size   sizeof(tw_bin) as the caller sees it
+ *  @return as tw_analysis_curve(); TW_ERR_INVAL also for bins out of range. @since 0.1 */
+TW_API int32_t tw_analysis_series(const tw_analysis *analysis, int32_t metric,
+                                  int64_t begin_ns, int64_t width_ns, tw_bin *bins,
+                                  size_t count, size_t bin_size);
 
 /** @} */
 

@@ -7,7 +7,9 @@
  * below 2^64), so running sums cannot overflow and need no check. Arithmetic is modulo
  * 2^192: what is added is subtracted again exactly, whatever the order. */
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct twi_u192 {
@@ -207,6 +209,30 @@ static inline twi_u192 twi_quotient(twi_u192 a, twi_u192 b)
         }
     }
     return quotient;
+}
+
+/* sum += part * factor. Inlined for each number of limbs, where the loops unroll. */
+static inline void twi_add_product(uint64_t *sum, size_t sum_limbs, const uint64_t *part,
+                                   size_t limbs, uint64_t factor)
+{
+    uint64_t carry = 0;
+    unsigned ripple = 0;
+
+    for (size_t i = 0; i < limbs; i++) {
+        uint64_t high;
+        const uint64_t low = twi_mul64(part[i], factor, &high);
+        unsigned out = 0;
+
+        carry = twi_add_carry(low, carry, &out);
+        high += out; /* cannot overflow: a product's upper half is below 2^64 - 1 */
+        out = 0;
+        sum[i] = twi_add_carry(sum[i], carry, &out);
+        carry = high + out; /* nor here: (2^64 - 1)^2 leaves room for two more limbs */
+    }
+    sum[limbs] = twi_add_carry(sum[limbs], carry, &ripple);
+    for (size_t i = limbs + 1; ripple && i < sum_limbs; i++)
+        ripple = ++sum[i] == 0;
+    assert(!ripple);
 }
 
 #endif

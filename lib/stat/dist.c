@@ -20,39 +20,15 @@ void twi_dist_release(twi_dist *dist)
         twi_mem_free(&dist->allocator, dist->page[i], TWI_BIN_SLOTS, sizeof(uint64_t));
 }
 
-/* sum += part * factor. Inlined for each number of limbs, where the loops unroll. */
-static inline void add_product(uint64_t *sum, size_t sum_limbs, const uint64_t *part,
-                               size_t limbs, uint64_t factor)
-{
-    uint64_t carry = 0;
-    unsigned ripple = 0;
-
-    for (size_t i = 0; i < limbs; i++) {
-        uint64_t high;
-        const uint64_t low = twi_mul64(part[i], factor, &high);
-        unsigned out = 0;
-
-        carry = twi_add_carry(low, carry, &out);
-        high += out; /* cannot overflow: a product's upper half is below 2^64 - 1 */
-        out = 0;
-        sum[i] = twi_add_carry(sum[i], carry, &out);
-        carry = high + out; /* nor here: (2^64 - 1)^2 leaves room for two more limbs */
-    }
-    sum[limbs] = twi_add_carry(sum[limbs], carry, &ripple);
-    for (size_t i = limbs + 1; ripple && i < sum_limbs; i++)
-        ripple = ++sum[i] == 0;
-    assert(!ripple);
-}
-
 static inline void add_moments_of(twi_dist *dist, const uint64_t *value, size_t limbs,
                                   uint64_t weight)
 {
     uint64_t square[6] = {0};
 
-    add_product(dist->sum, 4, value, limbs, weight);
+    twi_add_product(dist->sum, 4, value, limbs, weight);
     for (size_t i = 0; i < limbs; i++)
-        add_product(square + i, 2 * limbs - i, value, limbs, value[i]);
-    add_product(dist->square_sum, 7, square, 2 * limbs, weight);
+        twi_add_product(square + i, 2 * limbs - i, value, limbs, value[i]);
+    twi_add_product(dist->square_sum, 7, square, 2 * limbs, weight);
 }
 
 static void add_moments(twi_dist *dist, twi_u192 value, uint64_t weight)
