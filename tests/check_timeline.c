@@ -285,7 +285,8 @@ START_TEST(no_gaps)
 }
 END_TEST
 
-/* Whatever the rounding, a record's tokens are all there in the end, and none comes twice. */
+/* Whatever the rounding, a record's tokens are all there in the end, and none comes
+ * twice. */
 /* [C9-OUT] */
 START_TEST(tokens_of_gaps_sum_exactly)
 {
@@ -375,7 +376,7 @@ static void check_order(twi_event *events, size_t count)
 
 START_TEST(order_of_events)
 {
-    static const size_t sizes[] = {0, 1, 2, 3, 10, 100, 2047, 2048, 5000};
+    static const size_t sizes[] = {0, 1, 2, 3, 10, 24, 25, 26, 100, 2047, 2048, 5000};
     enum { MOST = 5000 };
     static twi_event events[MOST];
     uint64_t random = 2;
@@ -399,6 +400,11 @@ START_TEST(order_of_events)
             if (count) /* almost ascending */
                 events[count - 1].key = 0;
             check_order(events, count);
+            for (size_t i = 0; i < count; i++) /* all close together but one */
+                events[i].key = random_next(&random) >> (64 - bits) >> 1;
+            if (count)
+                events[count / 3].key = UINT64_C(1) << 63;
+            check_order(events, count);
         }
         for (size_t i = 0; i < count; i++)
             events[i].key = UINT64_MAX; /* all the same */
@@ -413,6 +419,23 @@ START_TEST(order_of_events)
             events[i].key = i % 2 ? 0 : UINT64_C(1) << 63 | i % 3;
         check_order(events, count);
     }
+}
+END_TEST
+
+START_TEST(order_without_memory)
+{
+    twi_event events[100];
+    memory m;
+
+    for (uint64_t i = 0; i < 100; i++)
+        events[i] = (twi_event){i * 7 % 100, i};
+    memory_init(&m);
+    memory_fail_nth(&m, 1);
+    assert_status(twi_order_events(&m.allocator, events, 100), TW_ERR_NOMEM);
+    assert_ok(twi_order_events(&m.allocator, events, 100)); /* they are all still there */
+    for (uint64_t i = 0; i < 100; i++)
+        assert_u64(events[i].key, i);
+    memory_done(&m);
 }
 END_TEST
 
@@ -550,6 +573,11 @@ START_TEST(slices_recombined_are_the_whole)
         for (int i = 0; i < SLICES; i++) {
             twi_timeline slice = timeline_of(&r, cuts[i], cuts[i + 1]);
 
+            for (uint64_t k = 0; k < slice.event_count; k++) { /* [begin, end) */
+                const int64_t at = (int64_t)(slice.events[k].key +
+                                             (uint64_t)slice.origin_ns);
+                assert_that(at >= cuts[i] && at < cuts[i + 1]);
+            }
             assert_that(slice.event_count <= t.event_count);
             dists_init(&parts[i]);
             dists_feed(&parts[i], &slice, cuts[i], cuts[i + 1]);
@@ -696,6 +724,7 @@ int main(void)
     tcase_add_test(entries, no_gaps);
     tcase_add_test(entries, tokens_of_gaps_sum_exactly);
     tcase_add_test(order, order_of_events);
+    tcase_add_test(order, order_without_memory);
     tcase_add_test(order, order_of_a_timeline);
     tcase_add_test(slices, slices_recombined_are_the_whole);
     tcase_add_test(slices, slice_with_carry_is_the_whole);

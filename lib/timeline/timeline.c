@@ -39,11 +39,12 @@ static uint64_t duration(int64_t from, int64_t to)
 /* Number of distinct arrivals after the first token, if they shape the decode curves. */
 static uint64_t gap_count(const twi_row *row)
 {
-    int64_t previous = row->generation_ns - row->offset_ns;
     uint64_t gaps = 0;
+    int64_t previous;
 
     if (!row->chunks.count || !twi_curve_has_decode_rate(row))
         return 0;
+    previous = row->generation_ns - row->offset_ns;
     for (uint64_t i = 0; i < row->chunks.count; i++) {
         gaps += row->chunks.arrival_ns[i] > previous;
         previous = row->chunks.arrival_ns[i];
