@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry points of analysis.h: validate, normalise structs, delegate. */
 
+#include <assert.h>
 #include <string.h>
 #include <timeweight/analysis.h>
 
@@ -55,6 +56,7 @@ static int32_t check_recorders(tw_recorder *const *recorders, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!recorders[i])
             return TW_ERR_INVAL;
+        assert(recorders[i]->mark == TWI_MARK_RECORDER);
         for (size_t j = 0; j < i; j++)
             if (recorders[i] == recorders[j])
                 return TW_ERR_INVAL;
@@ -97,6 +99,7 @@ int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
 
 void tw_analysis_free(tw_analysis *analysis)
 {
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (analysis)
         twi_analysis_free(analysis);
 }
@@ -104,6 +107,7 @@ void tw_analysis_free(tw_analysis *analysis)
 int32_t tw_analysis_window(tw_analysis **window, const tw_analysis *analysis,
                            int64_t begin_ns, int64_t end_ns)
 {
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!window || !analysis || !twi_time_in_range(begin_ns) ||
         !twi_time_in_range(end_ns))
         return TW_ERR_INVAL;
@@ -113,6 +117,7 @@ int32_t tw_analysis_window(tw_analysis **window, const tw_analysis *analysis,
 int32_t tw_analysis_bounds(const tw_analysis *analysis, int64_t *begin_ns,
                            int64_t *end_ns)
 {
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !begin_ns || !end_ns)
         return TW_ERR_INVAL;
     *begin_ns = analysis->run.window.begin_ns;
@@ -122,6 +127,7 @@ int32_t tw_analysis_bounds(const tw_analysis *analysis, int64_t *begin_ns,
 
 int32_t tw_analysis_balance(const tw_analysis *analysis, tw_balance *balance)
 {
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !balance)
         return TW_ERR_INVAL;
     return twi_abi_write(balance, &analysis->balance, sizeof *balance,
@@ -142,6 +148,7 @@ int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
     size_t index;
     int32_t status;
 
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !summary)
         return TW_ERR_INVAL;
     status = find_emitted(analysis, metric, &index);
@@ -159,6 +166,7 @@ int32_t tw_analysis_quantiles(const tw_analysis *analysis, int32_t metric,
     int32_t status;
     uint64_t quantiles[SHARE];
 
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || (count && (!q || !values)))
         return TW_ERR_INVAL;
     index = twi_metric_index(metric);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry points of analysis.h that read curves: validate, delegate, fill arrays. */
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <timeweight/analysis.h>
@@ -42,6 +43,7 @@ int32_t tw_analysis_curve(const tw_analysis *analysis, int32_t metric, int64_t f
     size_t count = 0;
     int32_t status;
 
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !written || !next_ns || (!segments && capacity))
         return TW_ERR_INVAL;
     if (twi_abi_check_size(segment_size, TWI_ABI_UPTO(tw_segment, value)))
@@ -93,6 +95,7 @@ int32_t tw_analysis_series(const tw_analysis *analysis, int32_t metric, int64_t 
     twi_piece piece = {0};
     int32_t status;
 
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || (!bins && count))
         return TW_ERR_INVAL;
     if (twi_abi_check_size(bin_size, TWI_ABI_UPTO(tw_bin, max)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry points of record.h: validate, normalise structs, delegate. */
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <timeweight/record.h>
@@ -74,6 +75,7 @@ int32_t tw_recorder_new(tw_recorder **recorder, const tw_recorder_options *optio
 
 void tw_recorder_free(tw_recorder *recorder)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (recorder)
         twi_recorder_free(recorder);
 }
@@ -111,6 +113,7 @@ int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size
 {
     const struct record_array array = {(const unsigned char *)records, record_size};
 
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
     if ((!records && count) || count > SIZE_MAX / sizeof(tw_record))
@@ -195,6 +198,7 @@ int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *colu
     tw_columns known;
     int32_t status;
 
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
     if (!columns)
@@ -215,6 +219,7 @@ int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *colu
 int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record *records,
                          size_t capacity, size_t record_size, size_t *written)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder || !written || (!records && capacity) ||
         first > twi_recorder_published(recorder))
         return TW_ERR_INVAL;
@@ -228,6 +233,7 @@ int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records)
 {
     int32_t status;
 
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
     status = twi_recorder_reserve(recorder, records);
@@ -236,17 +242,20 @@ int32_t tw_recorder_reserve(tw_recorder *recorder, uint64_t records)
 
 void tw_recorder_clear(tw_recorder *recorder)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (recorder)
         twi_recorder_clear(recorder);
 }
 
 uint64_t tw_recorder_count(const tw_recorder *recorder)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     return recorder ? twi_recorder_published(recorder) : 0;
 }
 
 uint64_t tw_recorder_memory(const tw_recorder *recorder)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     return recorder ? twi_recorder_memory(recorder) : 0;
 }
 
@@ -255,6 +264,7 @@ int32_t tw_recorder_set_clock(tw_recorder *recorder, const tw_clock *clock)
     tw_clock known;
     int32_t status;
 
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
     if (!clock)
@@ -274,6 +284,7 @@ int32_t tw_recorder_balance(const tw_recorder *recorder, tw_balance *balance)
 {
     tw_balance known;
 
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder || !balance)
         return TW_ERR_INVAL;
     twi_recorder_balance(recorder, &known);
@@ -283,6 +294,7 @@ int32_t tw_recorder_balance(const tw_recorder *recorder, tw_balance *balance)
 
 int32_t tw_recorder_last_error(const tw_recorder *recorder, tw_error *error)
 {
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder || !error)
         return TW_ERR_INVAL;
     return twi_abi_write(error, &recorder->last_error, sizeof recorder->last_error,

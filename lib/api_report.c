@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Public entry point of report.h: validate, normalise structs, delegate. */
 
+#include <assert.h>
 #include <string.h>
 #include <timeweight/report.h>
 
@@ -54,6 +55,7 @@ int32_t tw_report_write(const tw_analysis *analysis, int32_t format,
     twi_report report;
     int32_t status;
 
+    assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !write)
         return TW_ERR_INVAL;
     if (options) {

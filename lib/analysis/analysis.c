@@ -128,6 +128,7 @@ int32_t twi_analysis_new(tw_analysis **out, twi_core *core, const twi_request *r
 
     if (!analysis)
         return TW_ERR_NOMEM;
+    analysis->mark = TWI_MARK_ANALYSIS;
     analysis->allocator = request->allocator;
     analysis->quantile_room = TWI_STANDARD_QUANTILES + request->quantile_count;
     for (int source = 0; source < TWI_SOURCE_COUNT; source++)
@@ -174,6 +175,7 @@ void twi_analysis_free(tw_analysis *analysis)
     for (int source = 0; source < TWI_SOURCE_COUNT; source++)
         twi_dist_release(&analysis->dist[source]);
     twi_core_release(analysis->core);
+    analysis->mark = TWI_MARK_FREED;
     twi_mem_free(&allocator, analysis->quantiles, analysis->quantile_room,
                  sizeof(uint64_t));
     twi_mem_free(&allocator, analysis->values, analysis->quantile_room * TWI_METRIC_COUNT,

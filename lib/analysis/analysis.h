@@ -10,6 +10,7 @@
 
 #include "analysis/core.h"
 #include "analysis/source.h"
+#include "base/mark.h"
 #include "metric/registry.h"
 #include "stat/dist.h"
 
@@ -25,6 +26,7 @@ typedef struct twi_totals {
 } twi_totals;
 
 struct tw_analysis {
+    twi_mark mark; /* TWI_MARK_ANALYSIS */
     tw_allocator allocator;
     twi_core *core;
     twi_run run;

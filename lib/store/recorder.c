@@ -11,6 +11,7 @@ tw_recorder *twi_recorder_new(const tw_allocator *allocator)
     tw_recorder *recorder = twi_mem_zalloc(allocator, 1, sizeof *recorder);
     if (!recorder)
         return NULL;
+    recorder->mark = TWI_MARK_RECORDER;
     recorder->allocator = *allocator;
     atomic_init(&recorder->published, 0);
     atomic_init(&recorder->offset_ns, 0);
@@ -34,6 +35,7 @@ void twi_recorder_free(tw_recorder *recorder)
     const tw_allocator allocator = recorder->allocator;
 
     release_chain(&recorder->head);
+    recorder->mark = TWI_MARK_FREED;
     twi_mem_free(&allocator, recorder, 1, sizeof *recorder);
 }
 

@@ -14,10 +14,12 @@
 #include <stdint.h>
 #include <timeweight/record.h>
 
+#include "base/mark.h"
 #include "store/block.h"
 #include "store/rules.h"
 
 struct tw_recorder {
+    twi_mark mark; /* TWI_MARK_RECORDER */
     tw_allocator allocator;
     twi_block *head;
     twi_block *tail; /* the block of the next row, once there is one */
