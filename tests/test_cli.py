@@ -7,6 +7,7 @@ usage: python3 test_cli.py PATH_TO_TIMEWEIGHT PATH_TO_SIMULATE DATA_DIR
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -1039,6 +1040,19 @@ def wrong_simulations_exit_2():
     done = subprocess.run([SIMULATE, "--records", "/nonexistent/file"], check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal(done.returncode, 1)
+
+
+@test
+def signals_end_the_tool_without_half_a_report():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        tool = subprocess.Popen([TOOL, "report", "-"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(SAMPLE, "rb") as sample:
+            tool.stdin.write(sample.read(100_000))
+        tool.stdin.flush()
+        tool.send_signal(number)
+        out, _ = tool.communicate()
+        equal((tool.returncode, out), (-number, b""))
 
 
 def main():

@@ -188,6 +188,52 @@ static void check_little(const tw_analysis *analysis, const made *all, size_t co
     EXPECT(close_to(avg * (double)window_ns, (double)time, 1e-12));
 }
 
+/* The segments of a curve weigh what its summary says, and lie between min and max. */
+static void check_curve(const tw_analysis *analysis, int32_t metric, const tw_summary *s)
+{
+    const int64_t weight = s->fields & TW_HAS_ACTIVE ? s->active_ns : s->weight_ns;
+    int64_t next = INT64_MIN, sum = 0, last = INT64_MIN;
+    size_t written;
+
+    do {
+        tw_segment page[5];
+
+        EXPECT(tw_analysis_curve(analysis, metric, next, page, 5, sizeof page[0],
+                                 &written, &next) == TW_OK);
+        for (size_t i = 0; i < written; i++) {
+            EXPECT(page[i].begin_ns >= last && page[i].begin_ns < page[i].end_ns);
+            EXPECT(s->min <= page[i].value && page[i].value <= s->max);
+            last = page[i].end_ns;
+            sum += page[i].end_ns - page[i].begin_ns;
+        }
+    } while (written == 5);
+    EXPECT(sum == weight);
+}
+
+/* A series of one bin is the summary; two bins that tile the window add up to it. */
+static void check_series(const tw_analysis *analysis, int32_t metric, const tw_summary *s)
+{
+    const int64_t limit = INT64_C(1) << 61;
+    const int64_t weight = s->fields & TW_HAS_ACTIVE ? s->active_ns : s->weight_ns;
+    int64_t begin, end, width;
+    tw_bin one, two[2];
+
+    EXPECT(tw_analysis_bounds(analysis, &begin, &end) == TW_OK);
+    EXPECT(tw_analysis_series(analysis, metric, begin, end - begin, &one, 1,
+                              sizeof one) == TW_OK);
+    EXPECT(one.weight_ns == weight);
+    EXPECT(one.mean == s->avg && one.min == s->min && one.max == s->max);
+    width = (end - begin) / 2 + (end - begin) % 2;
+    if (width > (limit - begin) / 2)
+        return;
+    EXPECT(tw_analysis_series(analysis, metric, begin, width, two, 2, sizeof one) ==
+           TW_OK);
+    EXPECT(two[0].weight_ns + two[1].weight_ns == weight);
+    EXPECT(close_to(two[0].mean * (double)two[0].weight_ns +
+                        two[1].mean * (double)two[1].weight_ns,
+                    s->avg * (double)weight, 1e-12));
+}
+
 /* ---- Queries ----------------------------------------------------------------------- */
 
 static int32_t swallow(void *user_data, const char *text, size_t length)
@@ -220,6 +266,10 @@ static void check_analysis(const tw_analysis *analysis, double odd)
             check_summary(&summary);
             if (row.kind != TW_KIND_SCALAR)
                 check_quantiles(analysis, row.id, &summary, odd);
+            if (row.kind == TW_KIND_CURVE) {
+                check_curve(analysis, row.id, &summary);
+                check_series(analysis, row.id, &summary);
+            }
         }
     }
     check_active(analysis, TW_EFFECTIVE_DECODE_THROUGHPUT, TW_ACTIVE_DECODE_THROUGHPUT);
@@ -271,8 +321,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     EXPECT(status == TW_OK || status == TW_ERR_INVAL);
     if (status == TW_OK) {
         EXPECT(tw_analysis_bounds(analysis, &begin, &end) == TW_OK && begin <= end);
+        tw_analysis *window = NULL;
+        const int64_t middle = begin + (int64_t)((double)(end - begin) * odd);
+
         check_analysis(analysis, odd);
         check_little(analysis, all, count, stored, begin, end);
+        EXPECT(tw_analysis_window(&window, analysis, middle < end ? middle : end, end) ==
+               TW_OK);
+        check_analysis(window, 1 - odd);
+        check_little(window, all, count, stored, middle < end ? middle : end, end);
+        tw_analysis_free(window);
     } else {
         EXPECT(analysis == NULL && (options.flags & (TW_WINDOW_BEGIN | TW_WINDOW_END)));
     }
