@@ -64,7 +64,7 @@ build asan gcc g++ "-Db_sanitize=address,undefined -Dbuildtype=debugoptimized" &
 build tsan clang clang++ "-Db_sanitize=thread -Db_lundef=false
     -Dbuildtype=debugoptimized" && run tsan --suite threads --timeout-multiplier 5
 build debug gcc g++ "-Dbuildtype=debug" &&
-    run debug --setup valgrind --suite unit --suite oom --timeout-multiplier 20
+    run debug --setup valgrind --suite unit --timeout-multiplier 20
 
 # 32-bit x86, aarch64 and big-endian s390x: the unit suites, and the same bits of all results.
 sh tests/machines.sh >"$root/machines.log" 2>&1 || cat "$root/machines.log"
