@@ -174,6 +174,18 @@ static inline twi_u192 twi_shl(twi_u192 a, unsigned n)
     return a;
 }
 
+/* Values below 2^128 as they are stored in tables. */
+static inline void twi_store128(uint64_t out[2], twi_u192 value)
+{
+    out[0] = value.w[0];
+    out[1] = value.w[1];
+}
+
+static inline twi_u192 twi_load128(const uint64_t in[2])
+{
+    return (twi_u192){{in[0], in[1], 0}};
+}
+
 /* a * b as 128 bits. */
 static inline twi_u192 twi_product(uint64_t a, uint64_t b)
 {

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/wide.h"
 #include "store/row.h"
 
 typedef enum twi_curve {
@@ -28,6 +29,12 @@ typedef enum twi_curve {
  * tokens/ns and thus below 2^128 units. */
 #define TWI_RATE_SHIFT 88
 #define TWI_TOKENS_SHIFT 44
+
+/* A number of tokens in the unit of amounts. */
+static inline twi_u192 twi_whole_tokens(uint64_t tokens)
+{
+    return twi_shl(twi_from64(tokens), TWI_TOKENS_SHIFT);
+}
 
 /* Bit set of the curves that a record is eligible for, by its fields alone. */
 uint32_t twi_curve_eligible(const twi_row *row);

@@ -15,22 +15,6 @@ static twi_u192 rate_of(uint64_t tokens, uint64_t shares, uint64_t duration_ns)
                         twi_product(shares, duration_ns));
 }
 
-static void store128(uint64_t out[2], twi_u192 value)
-{
-    out[0] = value.w[0];
-    out[1] = value.w[1];
-}
-
-static twi_u192 load128(const uint64_t in[2])
-{
-    return (twi_u192){{in[0], in[1], 0}};
-}
-
-static twi_u192 whole_tokens(uint64_t tokens)
-{
-    return twi_shl(twi_from64(tokens), TWI_TOKENS_SHIFT);
-}
-
 static uint64_t duration(int64_t from, int64_t to)
 {
     return (uint64_t)to - (uint64_t)from;
@@ -106,12 +90,12 @@ static void fill_gaps(builder *b, const twi_row *row, twi_entry *entry, uint64_t
             brought += tokens ? (uint64_t)tokens[i] : 0;
         entry->output_first -= brought;
         if (tokens) {
-            store128(first[j].rate, rate_of(brought, 1, length));
-            store128(first[j].tokens, whole_tokens(brought));
+            twi_store128(first[j].rate, rate_of(brought, 1, length));
+            twi_store128(first[j].tokens, twi_whole_tokens(brought));
         } else {
-            store128(first[j].rate, rate_of(rest, gaps, length));
-            store128(first[j].tokens,
-                     twi_sub(spread(rest, j + 1, gaps), spread(rest, j, gaps)));
+            twi_store128(first[j].rate, rate_of(rest, gaps, length));
+            twi_store128(first[j].tokens,
+                         twi_sub(spread(rest, j + 1, gaps), spread(rest, j, gaps)));
         }
     }
     memcpy(entry->decode_rate, first->rate, sizeof entry->decode_rate);
@@ -146,8 +130,9 @@ static void fill_entry(builder *b, const twi_row *row, twi_entry *entry, uint64_
         return;
     entry->has |= TWI_ENTRY_GENERATION;
     if (row->generation_ns > row->start_ns)
-        store128(entry->prefill_rate,
-                 rate_of(entry->input, 1, duration(row->start_ns, row->generation_ns)));
+        twi_store128(
+            entry->prefill_rate,
+            rate_of(entry->input, 1, duration(row->start_ns, row->generation_ns)));
     if (row->output_tokens != TW_TOKENS_NONE)
         entry->output_first = entry->output_total = (uint64_t)row->output_tokens;
     if (gaps) {
@@ -155,8 +140,9 @@ static void fill_entry(builder *b, const twi_row *row, twi_entry *entry, uint64_
         fill_gaps(b, row, entry, gaps);
     } else if (!row->chunks.count && twi_curve_has_decode_rate(row) &&
                row->end_ns > row->generation_ns) {
-        store128(entry->decode_rate, rate_of(entry->output_total - 1, 1,
-                                             duration(row->generation_ns, row->end_ns)));
+        twi_store128(entry->decode_rate,
+                     rate_of(entry->output_total - 1, 1,
+                             duration(row->generation_ns, row->end_ns)));
     }
 }
 
@@ -277,88 +263,4 @@ void twi_timeline_release(twi_timeline *t)
     twi_mem_free(&t->allocator, t->checkpoints, t->checkpoint_count,
                  sizeof(twi_checkpoint));
     memset(t, 0, sizeof *t);
-}
-
-/* ---- Effect of an event ------------------------------------------------------------ */
-
-static void apply_start(const twi_entry *entry, twi_state *state)
-{
-    state->queued -= (entry->has & TWI_ENTRY_CREDIT) != 0;
-    state->active++;
-    if (entry->has & TWI_ENTRY_PREFILL) {
-        state->prefill++;
-        state->prefill_rate = twi_add(state->prefill_rate, load128(entry->prefill_rate));
-        state->tokens = twi_add(state->tokens, whole_tokens(entry->input));
-    }
-}
-
-static void apply_generation(const twi_entry *entry, twi_state *state)
-{
-    state->prefill--;
-    state->decode++;
-    state->prefill_rate = twi_sub(state->prefill_rate, load128(entry->prefill_rate));
-    state->decode_rate = twi_add(state->decode_rate, load128(entry->decode_rate));
-    state->tokens = twi_add(state->tokens, whole_tokens(entry->output_first));
-}
-
-static void apply_end(const twi_entry *entry, twi_state *state)
-{
-    state->active--;
-    if (entry->has & TWI_ENTRY_GENERATION) {
-        state->decode--;
-        if (!(entry->has & TWI_ENTRY_GAPS))
-            state->decode_rate = twi_sub(state->decode_rate, load128(entry->decode_rate));
-    } else if (entry->has & TWI_ENTRY_PREFILL) {
-        state->prefill--;
-    }
-    state->tokens = twi_sub(state->tokens,
-                            whole_tokens(entry->input + entry->output_total));
-}
-
-static void apply_chunk(const twi_gap *gap, int last, twi_state *state)
-{
-    state->decode_rate = twi_sub(state->decode_rate, load128(gap->rate));
-    if (!last)
-        state->decode_rate = twi_add(state->decode_rate, load128(gap[1].rate));
-    state->tokens = twi_add(state->tokens, load128(gap->tokens));
-}
-
-void twi_timeline_prefetch(const twi_timeline *timeline, uint64_t what)
-{
-#if defined(__GNUC__)
-    const uint64_t index = what >> TWI_EVENT_KIND_BITS;
-
-    if ((what & ((1u << TWI_EVENT_KIND_BITS) - 1)) < TWI_EVENT_CHUNK)
-        __builtin_prefetch(&timeline->entries[index]);
-    else
-        __builtin_prefetch(&timeline->gaps[index]);
-#else
-    (void)timeline;
-    (void)what;
-#endif
-}
-
-void twi_timeline_apply(const twi_timeline *timeline, uint64_t what, twi_state *state)
-{
-    const uint64_t index = what >> TWI_EVENT_KIND_BITS;
-
-    switch (what & ((1u << TWI_EVENT_KIND_BITS) - 1)) {
-    case TWI_EVENT_CREDIT:
-        state->queued++;
-        break;
-    case TWI_EVENT_START:
-        apply_start(&timeline->entries[index], state);
-        break;
-    case TWI_EVENT_GENERATION:
-        apply_generation(&timeline->entries[index], state);
-        break;
-    case TWI_EVENT_END:
-        apply_end(&timeline->entries[index], state);
-        break;
-    case TWI_EVENT_CHUNK:
-        apply_chunk(&timeline->gaps[index], 0, state);
-        break;
-    default:
-        apply_chunk(&timeline->gaps[index], 1, state);
-    }
 }
