@@ -78,10 +78,9 @@ static void set_open(worker *w, const tw_record *record, bool is_open)
  * or not at all. */
 static void finish(worker *w, const tw_record *record)
 {
-    int64_t begin;
+    const int64_t begin = now_ns(); /* the wait for the lock counts */
 
     pthread_mutex_lock(&w->lock);
-    begin = now_ns();
     check(tw_recorder_append(w->recorder, record, 1, sizeof *record, 0, NULL), "append");
     if (w->appends < APPENDS_MOST)
         w->append_ns[w->appends++] = now_ns() - begin;

@@ -2,8 +2,8 @@
 /* Public entry points of analysis.h that read curves: validate, delegate, fill arrays. */
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <timeweight/analysis.h>
 
 #include "analysis/curve.h"
@@ -11,53 +11,49 @@
 #include "stat/dist.h"
 #include "store/rules.h"
 
-/* The emitted curve metric of an id. */
-static int32_t find_curve(const tw_analysis *analysis, int32_t id,
-                          const twi_metric **metric)
+/* The curve metric of an id, or NULL. */
+static const twi_metric *find_curve(int32_t id)
 {
     const size_t index = twi_metric_index(id);
 
     if (index == TWI_METRIC_COUNT || twi_metrics[index].row.kind != TW_KIND_CURVE)
-        return TW_ERR_NOTSUP;
-    *metric = &twi_metrics[index];
-    return analysis->emitted[index] ? TW_OK : TW_ERR_NODATA;
+        return NULL;
+    return &twi_metrics[index];
 }
 
-/* Element i of a caller's array, of which the library knows the first `known_size` bytes. */
-static void put_element(void *array, size_t i, size_t size, const void *known,
-                        size_t known_size)
+static bool is_emitted(const tw_analysis *analysis, const twi_metric *metric)
 {
-    unsigned char *element = (unsigned char *)array + i * size;
-
-    memset(element, 0, size);
-    memcpy(element, known, size < known_size ? size : known_size);
+    return analysis->emitted[metric - twi_metrics];
 }
 
 int32_t tw_analysis_curve(const tw_analysis *analysis, int32_t metric, int64_t from_ns,
                           tw_segment *segments, size_t capacity, size_t segment_size,
                           size_t *written, int64_t *next_ns)
 {
-    const twi_metric *found;
+    const twi_metric *found = find_curve(metric);
     twi_pieces pieces;
     twi_piece piece;
     size_t count = 0;
-    int32_t status;
 
     assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || !written || !next_ns || (!segments && capacity))
         return TW_ERR_INVAL;
     if (twi_abi_check_size(segment_size, TWI_ABI_UPTO(tw_segment, value)))
         return TW_ERR_ABI;
-    status = find_curve(analysis, metric, &found);
-    if (status)
-        return status;
+    if (capacity > SIZE_MAX / segment_size)
+        return TW_ERR_INVAL;
+    if (!found)
+        return TW_ERR_NOTSUP;
+    if (!is_emitted(analysis, found))
+        return TW_ERR_NODATA;
 
     twi_pieces_begin(&pieces, analysis, found, from_ns, INT64_MAX);
     while (count < capacity && twi_pieces_next(&pieces, &piece)) {
         if (piece.is_on) {
             const tw_segment segment = {piece.begin_ns, piece.end_ns,
                                         twi_dist_value(piece.value, found->scale)};
-            put_element(segments, count++, segment_size, &segment, sizeof segment);
+            twi_abi_write_element(segments, count++, segment_size, &segment,
+                                  sizeof segment);
         }
     }
     *written = count;
@@ -83,28 +79,30 @@ static void put_bin(tw_bin *bins, size_t i, size_t bin_size, int64_t begin_ns,
         bin.min = twi_dist_value(sum->least, scale);
         bin.max = twi_dist_value(sum->most, scale);
     }
-    put_element(bins, i, bin_size, &bin, sizeof bin);
+    twi_abi_write_element(bins, i, bin_size, &bin, sizeof bin);
 }
 
 int32_t tw_analysis_series(const tw_analysis *analysis, int32_t metric, int64_t begin_ns,
                            int64_t width_ns, tw_bin *bins, size_t count, size_t bin_size)
 {
     const twi_bin_sum empty = {0};
-    const twi_metric *found;
+    const twi_metric *found = find_curve(metric);
     twi_pieces pieces;
     twi_piece piece = {0};
-    int32_t status;
 
     assert(!analysis || analysis->mark == TWI_MARK_ANALYSIS);
     if (!analysis || (!bins && count))
         return TW_ERR_INVAL;
     if (twi_abi_check_size(bin_size, TWI_ABI_UPTO(tw_bin, max)))
         return TW_ERR_ABI;
-    status = find_curve(analysis, metric, &found);
-    if (status)
-        return status;
+    if (count > SIZE_MAX / bin_size)
+        return TW_ERR_INVAL;
+    if (!found)
+        return TW_ERR_NOTSUP;
     if (!bins_fit(begin_ns, width_ns, count))
         return TW_ERR_INVAL;
+    if (!is_emitted(analysis, found))
+        return TW_ERR_NODATA;
 
     twi_pieces_begin(&pieces, analysis, found, begin_ns,
                      begin_ns + width_ns * (int64_t)count);

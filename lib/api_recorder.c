@@ -2,6 +2,7 @@
 /* Public entry points of record.h: validate, normalise structs, delegate. */
 
 #include <assert.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
 #include <timeweight/record.h>
@@ -92,7 +93,7 @@ static int32_t refuse(tw_recorder *recorder, int32_t status)
 
 /* An array of the caller's, aligned anyhow. */
 struct record_array {
-    const unsigned char *records;
+    const void *records;
     size_t stride;
 };
 
@@ -102,24 +103,24 @@ static int32_t get_from_array(const void *source, size_t row, tw_record *record,
     const struct record_array *array = source;
 
     (void)fault;
-    memset(record, 0, sizeof *record);
-    memcpy(record, array->records + row * array->stride,
-           array->stride < sizeof *record ? array->stride : sizeof *record);
+    twi_abi_read_element(record, sizeof *record, array->records, row, array->stride);
     return TW_OK;
 }
 
 int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size_t count,
                            size_t record_size, uint32_t flags, size_t *accepted)
 {
-    const struct record_array array = {(const unsigned char *)records, record_size};
+    const struct record_array array = {records, record_size};
 
     assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
-    if ((!records && count) || count > SIZE_MAX / sizeof(tw_record))
+    if (!records && count)
         return refuse(recorder, TW_ERR_INVAL);
     if (twi_abi_check_size(record_size, TWI_ABI_UPTO(tw_record, flags)))
         return refuse(recorder, TW_ERR_ABI);
+    if (count > SIZE_MAX / record_size)
+        return refuse(recorder, TW_ERR_INVAL);
     if (flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
         return refuse(recorder, TW_ERR_NOTSUP);
     return twi_recorder_append(recorder, get_from_array, &array, count,
@@ -189,7 +190,10 @@ static int32_t check_columns(const tw_columns *c)
             (columns[i]->stride && c->count > SIZE_MAX / columns[i]->stride))
             return TW_ERR_INVAL;
     }
-    return c->chunk_value_count && !c->chunk_arrival_ns ? TW_ERR_INVAL : TW_OK;
+    if ((uintptr_t)c->chunk_offsets % alignof(uint64_t) ||
+        (c->chunk_value_count && !c->chunk_arrival_ns))
+        return TW_ERR_INVAL;
+    return TW_OK;
 }
 
 int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *columns,
@@ -225,6 +229,8 @@ int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record 
         return TW_ERR_INVAL;
     if (twi_abi_check_size(record_size, TWI_ABI_UPTO(tw_record, flags)))
         return TW_ERR_ABI;
+    if (capacity > SIZE_MAX / record_size)
+        return TW_ERR_INVAL;
     *written = twi_recorder_read(recorder, first, records, capacity, record_size);
     return TW_OK;
 }

@@ -23,7 +23,8 @@ static int32_t check_options(const tw_report_options *options)
 {
     if (options->flags)
         return TW_ERR_NOTSUP;
-    if (options->counter_count && (!options->counter_names || !options->counter_values))
+    if (options->counter_count > TW_COUNTERS_LIMIT ||
+        (options->counter_count && (!options->counter_names || !options->counter_values)))
         return TW_ERR_INVAL;
     for (uint64_t i = 0; i < options->counter_count; i++)
         if (!is_counter_name(options->counter_names[i]))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "vocabulary.h"
 
 /* ---- Layouts of 0.1 ---------------------------------------------------------------- */
@@ -539,6 +540,84 @@ START_TEST(records_of_other_sizes)
 }
 END_TEST
 
+/* As it will be when an element has grown: the library knows more than the caller. */
+START_TEST(elements_of_an_older_caller)
+{
+    const uint64_t known[3] = {1, 2, 3};
+    uint64_t *array = malloc(2 * sizeof *array), read[3] = {9, 9, 9};
+
+    assert_that(array != NULL);
+    twi_abi_write_element(array, 1, sizeof *array, known, sizeof known);
+    twi_abi_write_element(array, 0, sizeof *array, known + 1, sizeof known - 8);
+    assert_u64(array[0], 2);
+    assert_u64(array[1], 1);
+    twi_abi_read_element(read, sizeof read, array, 1, sizeof *array);
+    assert_u64(read[0], 1);
+    assert_u64(read[1], 0);
+    assert_u64(read[2], 0);
+    free(array);
+}
+END_TEST
+
+START_TEST(arrays_that_overflow)
+{
+    const tw_record one = record(0, 10, 100, 20, 11);
+    tw_recorder *recorder = recorder_of(&one, 1);
+    tw_analysis *analysis = analysis_of(&one, 1, NULL);
+    tw_record back;
+    tw_segment segment;
+    tw_bin bin;
+    size_t written;
+    int64_t next;
+
+    assert_status(tw_recorder_append(recorder, &one, SIZE_MAX / 8, sizeof one, 0, NULL),
+                  TW_ERR_INVAL);
+    assert_status(
+        tw_recorder_read(recorder, 0, &back, SIZE_MAX / 8, sizeof back, &written),
+        TW_ERR_INVAL);
+    assert_status(tw_analysis_curve(analysis, TW_EFFECTIVE_CONCURRENCY, 0, &segment,
+                                    SIZE_MAX / 8, sizeof segment, &written, &next),
+                  TW_ERR_INVAL);
+    assert_status(tw_analysis_series(analysis, TW_EFFECTIVE_CONCURRENCY, 0, 1, &bin,
+                                     SIZE_MAX / 8, sizeof bin),
+                  TW_ERR_INVAL);
+    tw_analysis_free(analysis);
+    tw_recorder_free(recorder);
+}
+END_TEST
+
+START_TEST(misaligned_chunks)
+{
+    unsigned char room[64] = {0};
+    const int64_t *const odd = (const int64_t *)(const void *)(room + 1);
+    const uint64_t *const odd_offsets = (const uint64_t *)(const void *)(room + 1);
+    const int64_t arrivals[] = {20};
+    const tw_record plain = record(0, 10, 100, 20, 11);
+    const tw_record wrong[] = {with_chunks(plain, odd, NULL, 1),
+                               with_chunks(plain, arrivals, odd, 1)};
+    const int32_t fields[] = {TW_FIELD_CHUNK_ARRIVAL_NS, TW_FIELD_CHUNK_TOKENS};
+    tw_columns columns = {.struct_size = sizeof columns, .count = 1};
+    tw_recorder *recorder = recorder_new();
+
+    for (int i = 0; i < 2; i++) {
+        const tw_record both[] = {plain, wrong[i]};
+
+        for (uint32_t flags = 0; flags <= TW_APPEND_SKIP_INVALID; flags++) {
+            assert_status(
+                tw_recorder_append(recorder, both, 2, sizeof both[0], flags, NULL),
+                TW_ERR_INVAL);
+            assert_i64(error_of(recorder).field, fields[i]);
+            assert_u64(error_of(recorder).row, 1);
+        }
+    }
+    columns.chunk_offsets = odd_offsets;
+    assert_status(tw_recorder_append_columns(recorder, &columns, 0, NULL), TW_ERR_INVAL);
+    assert_u64(tw_recorder_count(recorder), 0);
+    assert_u64(balance_of(recorder).refused, 0);
+    tw_recorder_free(recorder);
+}
+END_TEST
+
 START_TEST(records_of_no_size)
 {
     const tw_record known = record(5, 6, 7, 8, 9);
@@ -571,5 +650,8 @@ int main(void)
     tcase_add_test(versions, out_structs);
     tcase_add_test(versions, records_of_other_sizes);
     tcase_add_test(versions, records_of_no_size);
+    tcase_add_test(versions, elements_of_an_older_caller);
+    tcase_add_test(versions, arrays_that_overflow);
+    tcase_add_test(versions, misaligned_chunks);
     return vocabulary_main(suite);
 }

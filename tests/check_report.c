@@ -418,6 +418,9 @@ START_TEST(counters_refused)
     assert_status(tw_report_write(analysis, TW_FORMAT_JSON, &options, sink_write, &s),
                   TW_ERR_INVAL);
     assert_u64(s.calls, 0);
+    options.counter_count = TW_COUNTERS_LIMIT + 1;
+    assert_status(tw_report_write(analysis, TW_FORMAT_JSON, &options, sink_write, &s),
+                  TW_ERR_INVAL);
     options.counter_count = 0;
     assert_ok(tw_report_write(analysis, TW_FORMAT_JSON, &options, sink_write, &s));
     sink_free(&s);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Other machines: builds the library for 32-bit x86, aarch64 and s390x (which is
 # big-endian), runs the unit suites there, under qemu-user where this machine cannot, and
-# compares the bits of all results with those of this machine. One line per machine:
+# compares the bits of all results with those of this machine. Lines begin with
 # PASS, FAIL, or SKIP with the reason.
 #
 # MACHINES names the machines to try, PROBE_WORKLOADS says how many workloads are compared.
@@ -18,7 +18,7 @@ export TIMEWEIGHT_TEST_WORKLOADS="${TIMEWEIGHT_TEST_WORKLOADS:-50}"
 export TIMEWEIGHT_TEST_LARGE="${TIMEWEIGHT_TEST_LARGE:-2}"
 export TIMEWEIGHT_TEST_NUMBERS="${TIMEWEIGHT_TEST_NUMBERS:-20000}"
 export TIMEWEIGHT_TEST_RECORDS="${TIMEWEIGHT_TEST_RECORDS:-20000}"
-warnings='-Wall -Wextra -Wconversion -Wshadow -Werror'
+warnings='-Wall -Wextra -Wconversion -Wshadow -Werror -Wno-stringop-truncation -Wno-format-truncation'
 failed=0 dir='' cc='' run=''
 mkdir -p $root
 
@@ -77,7 +77,7 @@ quoted() {
 # The library, as the project builds it.
 build_library() {
     rm -rf "$dir/lib"
-    set -- --werror -Dtests=false -Dexamples=false
+    set -- --werror -Dtests=false -Dexamples=false -Dman=disabled
     if [ "$cross" ]; then
         {
             echo '[binaries]'

@@ -9,7 +9,7 @@
 #include <timeweight/record.h>
 
 /* A second answer to every question that libtimeweight answers: straight from the
- * definitions in DESIGN.md section 2, in quadratic time and long double. */
+ * definitions in doc/semantics.md, in quadratic time and long double. */
 
 /* One metric. Members without their bit in fields are 0. */
 typedef struct oracle_value {

@@ -17,8 +17,10 @@ need_packages() {
         exit 1
     fi
     echo "Installing:$missing"
+    apt_log=$(mktemp)
     # shellcheck disable=SC2086
     { apt-get -q update && DEBIAN_FRONTEND=noninteractive \
-        apt-get -q -y --no-install-recommends install $missing; } >/tmp/timeweight-apt.log 2>&1 ||
-        { tail -n 20 /tmp/timeweight-apt.log >&2; exit 1; }
+        apt-get -q -y --no-install-recommends install $missing; } >"$apt_log" 2>&1 ||
+        { tail -n 20 "$apt_log" >&2; exit 1; }
+    rm -f "$apt_log"
 }

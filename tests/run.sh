@@ -49,9 +49,13 @@ run() { # name, options of meson test
     dir=$root/$1
     shift
     rm -f "$dir"/meson-logs/testlog*.json
-    meson test -C "$dir" --print-errorlogs "$@" >"$dir/test.log" 2>&1 ||
-        sed -n '/stdout\|stderr\|FAIL\|ERROR\|TIMEOUT/,$p' "$dir/test.log" | head -n 200
+    before=$failed
+    status=0
+    meson test -C "$dir" --print-errorlogs "$@" >"$dir/test.log" 2>&1 || status=$?
     count "$dir"
+    [ $status -eq 0 ] && return
+    sed -n '/stdout\|stderr\|FAIL\|ERROR\|TIMEOUT/,$p' "$dir/test.log" | head -n 200
+    [ "$failed" -gt "$before" ] || result FAIL "$(basename "$dir"): the tests did not end"
 }
 
 begin=$(date +%s)
@@ -67,9 +71,15 @@ build debug gcc g++ "-Dbuildtype=debug" &&
     run debug --setup valgrind --suite unit --timeout-multiplier 20
 
 # 32-bit x86, aarch64 and big-endian s390x: the unit suites, and the same bits of all results.
-sh tests/machines.sh >"$root/machines.log" 2>&1 || cat "$root/machines.log"
+status=0
+sh tests/machines.sh >"$root/machines.log" 2>&1 || status=$?
 grep -E '^(PASS|FAIL|SKIP)  ' "$root/machines.log" >"$root/counted" ||
     echo 'FAIL  machines: nothing ran' >"$root/counted"
+[ $status -eq 0 ] || {
+    cat "$root/machines.log"
+    grep -q '^FAIL' "$root/counted" ||
+        echo 'FAIL  machines: the script did not end' >>"$root/counted"
+}
 while read -r outcome name; do
     result "$outcome" "$name"
 done <"$root/counted"

@@ -156,19 +156,18 @@ typedef struct tw_summary {
  *  @param[out] summary  struct_size set by the caller; the rest is filled
  *  @return TW_OK; TW_ERR_NODATA if the metric is not emitted: no record is eligible; for
  *          curves also an empty window, or a mask that was never on; for samples also no
- *          member with a value;
- *          TW_ERR_NOTSUP for an unknown id; TW_ERR_INVAL (NULL); TW_ERR_ABI. @since 0.1
- */
+ *          member with a value. TW_ERR_NOTSUP for an unknown id; TW_ERR_INVAL (NULL);
+ *          TW_ERR_ABI. @since 0.1 */
 TW_API int32_t tw_analysis_summary(const tw_analysis *analysis, int32_t metric,
                                    tw_summary *summary);
 
 /** Quantiles of one metric. Any thread.
  *
  *  Curves: the least value v such that the time at or below v is at least q of all; never
- *  interpolated. Samples: linear interpolation between order statistics at rank q (n -
- * 1); error-adjusted samples: the least value whose cumulative share is at least q. q is
- *  first rounded to 12 decimal places and then compared exactly, so that 0.9 means nine
- *  tenths. q = 0 is min, q = 1 is max.
+ *  interpolated. Samples: linear interpolation between order statistics, at rank q times
+ *  (n - 1). Error-adjusted samples: the least value whose cumulative share is at least q.
+ *  q is first rounded to 12 decimal places and then compared exactly, so that 0.9 means
+ *  nine tenths. q = 0 is min, q = 1 is max.
  *
  *  The standard quantiles and those named in the options cost O(1). Any others cost O(N)
  *  passes over the run, on some 80 KB of stack; a few share the passes, so name many in
@@ -195,8 +194,8 @@ typedef struct tw_segment {
  *  @param metric         a metric of kind #TW_KIND_CURVE
  *  @param from_ns        where to begin: the window's begin (or less), then the next_ns
  *                        of the page before. A segment that began earlier is cut there.
- *  @param[out] segments  capacity elements, segment_size bytes apart; NULL if capacity is
- *  0
+ *  @param[out] segments  capacity elements, segment_size bytes apart; may be NULL if
+ *                        capacity is 0
  *  @param segment_size   sizeof(tw_segment) as the caller sees it
  *  @param[out] written   number of segments written: fewer than capacity only at the end
  *  @param[out] next_ns   where the next page begins; the window's end: there is none

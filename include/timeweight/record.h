@@ -122,8 +122,9 @@ enum tw_append_flags {
  *  @return TW_OK; TW_ERR_RANGE if a record breaks a rule (the counter of that rule goes
  *          up by one, and tw_recorder_last_error() names row, field and values);
  *          TW_ERR_NOTSUP for unknown flags here or in a record, whatever the mode;
- *          TW_ERR_NOMEM; TW_ERR_INVAL; TW_ERR_ABI for an impossible record_size. On any
- *          error nothing is stored. @since 0.1 */
+ *          TW_ERR_NOMEM; TW_ERR_INVAL (NULL, chunk arrays that are not aligned);
+ *          TW_ERR_ABI for an impossible record_size. On any error nothing is stored.
+ *          @since 0.1 */
 TW_API int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records,
                                   size_t count, size_t record_size, uint32_t flags,
                                   size_t *accepted);
@@ -181,7 +182,7 @@ TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
  *
  *  The chunk pointers lead into the recorder: they are valid until it is cleared or
  *  freed. Any thread, also while the writer appends; not during tw_recorder_clear(). To
- *  find the first record costs O(first / 1024): read in pages.
+ *  find the first record costs O(first / 1024): read in pages of some 10,000.
  *
  *  @param first          index of the first record wanted
  *  @param[out] records   capacity elements, record_size bytes apart; bytes of an element

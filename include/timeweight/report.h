@@ -31,6 +31,9 @@ enum tw_format {
  *  report with #TW_ERR_IO. It must not unwind through the library, or free the analysis. */
 typedef int32_t (*tw_write_fn)(void *user_data, const char *bytes, size_t length);
 
+/** Most counters that tw_report_options may name. */
+#define TW_COUNTERS_LIMIT 256
+
 /** What to add to a report. Zero every field that is not set. */
 typedef struct tw_report_options {
     uint32_t struct_size; /**< sizeof(tw_report_options) */
@@ -39,7 +42,7 @@ typedef struct tw_report_options {
      *  the library's: counter_count names, of [a-z0-9_], each another. */
     const char *const *counter_names;
     const uint64_t *counter_values; /**< the value of each */
-    uint64_t counter_count;         /**< 0: none; the pointers are then ignored */
+    uint64_t counter_count;         /**< at most #TW_COUNTERS_LIMIT; 0: none */
 } tw_report_options;
 
 /** Writes a report. The quantiles named in tw_options are shown beside the standard ones.

@@ -30,7 +30,8 @@ enum tw_status {
     /** The caller's write function asked to stop. */
     TW_ERR_IO = -6,
     /** A struct_size or record_size that no version of the library had, or a newer struct
-     *  in which a field is set that this version does not know. */
+     *  in which a field is set that this version does not know. (Of a record only its
+     *  flags decide: #TW_ERR_NOTSUP.) */
     TW_ERR_ABI = -7
 };
 

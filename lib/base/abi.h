@@ -26,7 +26,14 @@ int32_t twi_abi_read(void *known, size_t known_size, size_t first_size,
 int32_t twi_abi_write(void *caller, const void *known, size_t known_size,
                       size_t first_size);
 
-/* The same test for an array element's size that is passed beside the array. */
+/* Arrays are passed with the size of their elements beside them: the same test for it, and
+ * element i read or written. What the caller's element is too short for is zero or left out;
+ * what only the caller knows is not looked at when reading (a field of a record counts only
+ * with its flag) and becomes zero when writing. */
 int32_t twi_abi_check_size(size_t size, size_t first_size);
+void twi_abi_read_element(void *known, size_t known_size, const void *array, size_t i,
+                          size_t size);
+void twi_abi_write_element(void *array, size_t i, size_t size, const void *known,
+                           size_t known_size);
 
 #endif

@@ -29,7 +29,7 @@
     {{0, id, TW_GROUP_DEFAULT, TW_KIND_SCALAR, 0, better, tag, header, unit, text}, \
      scalar, -1, false, __VA_ARGS__}
 
-const twi_metric twi_metrics[TWI_METRIC_COUNT] = {
+const twi_metric twi_metrics[] = {
     EFFECTIVE(TW_EFFECTIVE_CONCURRENCY, 0, "effective_concurrency",
         "Effective Concurrency", "requests", TWI_CURVE_CONCURRENCY,
         "requests in flight over the window", WHOLE),
@@ -139,6 +139,9 @@ const twi_metric twi_metrics[TWI_METRIC_COUNT] = {
         "request latency with each failed or cancelled request as +inf", MS),
 };
 /* clang-format on */
+
+_Static_assert(sizeof twi_metrics / sizeof twi_metrics[0] == TWI_METRIC_COUNT,
+               "TWI_METRIC_COUNT is the number of rows");
 
 size_t twi_metric_index(int32_t id)
 {

@@ -2,8 +2,7 @@
 #ifndef TWI_METRIC_REGISTRY_H
 #define TWI_METRIC_REGISTRY_H
 
-/* The registry: every metric is a row of one table. To add a metric over an existing
- * curve or sample, add a row (and its id in metric.h). */
+/* The registry: every metric is a row of one table (doc/internals.md, "How to add"). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +31,7 @@ typedef struct twi_metric {
 
 #define TWI_METRIC_COUNT 33
 
-extern const twi_metric twi_metrics[TWI_METRIC_COUNT];
+extern const twi_metric twi_metrics[]; /* TWI_METRIC_COUNT of them */
 
 /* Index of an id in the table, or TWI_METRIC_COUNT. */
 size_t twi_metric_index(int32_t id);

@@ -33,9 +33,9 @@ void twi_report_put(twi_report *report, const char *text);
 void twi_report_put_bytes(twi_report *report, const char *bytes, size_t length);
 void twi_report_put_repeated(twi_report *report, char c, size_t count);
 
-/* The counters: the library's own, each rule's refusals, then the caller's. False when
- * there is no counter of that index. `name` has room for TWI_REPORT_NAME bytes and is
- * filled for the library's; *caller_name is the name of the caller's, else NULL. */
+/* The counters: the library's own, each rule's refusals, then the caller's. False when there
+ * is none of that index. `room` has TWI_REPORT_NAME bytes, for names that are put together:
+ * *name may point there. */
 #define TWI_REPORT_NAME 64
 bool twi_report_counter(const twi_report *report, size_t index, const char **name,
                         char *room, uint64_t *value);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/recorder.h"
 
+#include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "base/mem.h"
 
 tw_recorder *twi_recorder_new(const tw_allocator *allocator)
@@ -87,6 +89,22 @@ static void set_error(tw_recorder *recorder, int32_t status, size_t row,
     };
 }
 
+/* The arrays of chunks are read where they lie. */
+static bool chunks_are_aligned(const tw_record *record, twi_fault *fault)
+{
+    const uintptr_t align = alignof(int64_t);
+
+    if (record->chunk_count == 0)
+        return true;
+    if ((uintptr_t)record->chunk_arrival_ns % align)
+        *fault = (twi_fault){.field = TW_FIELD_CHUNK_ARRIVAL_NS};
+    else if ((uintptr_t)record->chunk_tokens % align)
+        *fault = (twi_fault){.field = TW_FIELD_CHUNK_TOKENS};
+    else
+        return true;
+    return false;
+}
+
 int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
                             size_t count, bool skip_invalid, size_t *accepted)
 {
@@ -111,6 +129,10 @@ int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void
             fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, 0, record.flags,
                                 TW_RECORD_STREAMING};
             status = TW_ERR_NOTSUP;
+            break;
+        }
+        if (!chunks_are_aligned(&record, &fault)) {
+            status = TW_ERR_INVAL;
             break;
         }
         fault = twi_rules_check(&record);
@@ -169,22 +191,21 @@ int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records)
 
     if (records / TWI_BLOCK_ROWS > SIZE_MAX / 2 / sizeof *block)
         return TW_ERR_NOMEM;
-    while (room < records) {
+    for (; room < records; room += TWI_BLOCK_ROWS) {
         twi_block **link = block ? &block->next : &recorder->head;
-        const bool is_new = !*link;
 
-        if (is_new && !made)
+        if (!*link && !made)
             made = link;
         block = next_block(recorder, block);
         if (!block) {
             release_chain(made);
             return TW_ERR_NOMEM;
         }
-        if (is_new) /* touch the pages of the columns; no row here is published */
-            memset(block->credit_ns, 0,
-                   offsetof(twi_block, chunks) - offsetof(twi_block, credit_ns));
-        room += TWI_BLOCK_ROWS;
     }
+    /* All of it is there: touch the pages of the columns. No row of theirs is published. */
+    for (block = made ? *made : NULL; block; block = block->next)
+        memset(block->credit_ns, 0,
+               offsetof(twi_block, chunks) - offsetof(twi_block, credit_ns));
     return TW_OK;
 }
 
@@ -221,7 +242,6 @@ size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *reco
     const uint64_t published = twi_recorder_published(recorder);
     const size_t count = published - first < capacity ? (size_t)(published - first)
                                                       : capacity;
-    unsigned char *out = records;
     const twi_block *block;
 
     if (count == 0)
@@ -236,8 +256,7 @@ size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *reco
         if (row == 0 && i)
             block = block->next;
         twi_block_read_back(block, row, &record);
-        memset(out + i * stride, 0, stride);
-        memcpy(out + i * stride, &record, sizeof record);
+        twi_abi_write_element(records, i, stride, &record, sizeof record);
     }
     return count;
 }

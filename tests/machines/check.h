@@ -13,7 +13,7 @@
 
 enum { CK_SILENT, CK_MINIMAL, CK_NORMAL, CK_VERBOSE, CK_ENV };
 enum test_result { CK_TEST_RESULT_INVALID, CK_PASS, CK_FAILURE, CK_ERROR };
-enum { CK_MOST_TESTS = 256, CK_MOST_CASES = 32 };
+enum { CK_MOST_TESTS = 256, CK_MOST_CASES = 32, CK_MESSAGE = 8000 };
 
 typedef void (*TFun)(int _i);
 typedef struct TTest {
@@ -22,7 +22,7 @@ typedef struct TTest {
 } TTest;
 typedef struct TestResult {
     enum test_result type;
-    char message[1000]; /* of a failure */
+    char message[CK_MESSAGE]; /* of a failure */
 } TestResult;
 typedef struct ck_test {
     const TTest *test;
@@ -47,7 +47,7 @@ typedef struct SRunner {
 /* Where a failed assertion goes: to the innermost runner; and what it said. One
  * definition for the program, which may have several files. */
 __attribute__((weak)) jmp_buf *ck_return;
-__attribute__((weak)) char ck_message[1000];
+__attribute__((weak)) char ck_message[CK_MESSAGE];
 
 #define START_TEST(test)                                  \
     static void test##_run(int _i);                       \
@@ -70,6 +70,12 @@ __attribute__((weak)) char ck_message[1000];
 #define ck_assert_uint_le(a, b) ck_assert((a) <= (b))
 #define ck_assert_uint_eq(a, b) ck_assert((a) == (b))
 #define ck_assert_int_eq(a, b) ck_assert((a) == (b))
+#define ck_assert_double_eq(a, b) ck_assert((a) == (b))
+#define ck_assert_double_ge(a, b) ck_assert((a) >= (b))
+#define ck_assert_double_eq_tol(a, b, tolerance) \
+    ck_assert((a) - (b) <= (tolerance) && (b) - (a) <= (tolerance))
+#define ck_assert_str_eq(a, b) ck_assert(strcmp((a), (b)) == 0)
+#define ck_assert_mem_eq(a, b, size) ck_assert(memcmp((a), (b), (size)) == 0)
 #define ck_assert_ptr_nonnull(a) ck_assert((a) != NULL)
 
 static inline _Noreturn void ck_leave(void)

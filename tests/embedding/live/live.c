@@ -10,8 +10,6 @@
 
 enum { REQUESTS = 8 };
 
-static const tw_options no_options = {.struct_size = sizeof(tw_options)};
-
 static void check(int condition, const char *what)
 {
     if (!condition) {
@@ -42,10 +40,11 @@ static double look(tw_recorder *finished, tw_recorder *open, const tw_record *re
                    size_t count, int64_t now_ns, int64_t width_ns)
 {
     tw_recorder *recorders[] = {finished, open};
-    tw_options options = no_options;
+    tw_options options;
     tw_analysis *analysis;
     tw_summary summary = {.struct_size = sizeof summary};
 
+    tw_options_init(&options, sizeof options);
     tw_recorder_clear(open);
     check(tw_recorder_append(open, requests, count, sizeof *requests, 0, NULL) == TW_OK,
           "open");
