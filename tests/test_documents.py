@@ -19,14 +19,19 @@ def main():
     programs = {"timeweight": pathlib.Path(sys.argv[2]).resolve(),
                 "quickstart": pathlib.Path(sys.argv[3]).resolve()}
     checked, failures = 0, []
-    embedding = [path.read_text() for path in (source / "tests" / "embedding").glob("*/*")]
+
+    def unindented(text):
+        return "\n".join(line.strip() for line in text.splitlines())
+
+    embedding = [unindented(path.read_text())
+                 for path in (source / "tests" / "embedding").glob("*/*")]
 
     for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:
         for block in re.findall(r"^```\w*\n(.*?)^```$", document.read_text(), flags=re.M | re.S):
             first, *lines = block.splitlines()
             if document.name == "embedding.md":
                 checked += 1
-                if not any(block in text for text in embedding):
+                if not any(unindented(block) in text for text in embedding):
                     failures.append(f"{document.name}: not in tests/embedding: {block}")
                 continue
             if "int main(void)" in block:
