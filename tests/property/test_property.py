@@ -1043,7 +1043,7 @@ def main():
     if len(sys.argv) < 2:
         print(__doc__)
         return 2
-    LIBRARY = tw.Library(sys.argv[1])
+    LIBRARY = tw.Binding(sys.argv[1])
     program = unittest.main(argv=[sys.argv[0]] + sys.argv[2:], exit=False, verbosity=2)
     return 0 if program.result.wasSuccessful() else 1
 

@@ -248,7 +248,7 @@ def bytes_of(struct):
     return ctypes.string_at(ctypes.addressof(struct), sizeof(struct))
 
 
-class Library:
+class Binding:
     """The shared library with its prototypes, and its registry."""
 
     def __init__(self, path):
