@@ -157,7 +157,7 @@ static size_t label_length(const tw_metric_row *row)
     return strlen(row->header) + strlen(row->unit) + sizeof " ()" - 1;
 }
 
-/* The widest label for column_count() itself, the widest cell for a column before it. */
+/* Of the widest cell, the heading included. */
 static size_t column_width(const twi_report *report, int32_t group, size_t column)
 {
     const tw_analysis *analysis = report->analysis;
@@ -189,6 +189,7 @@ static void put_table(twi_report *report, int32_t group, const char *title)
 {
     const tw_analysis *analysis = report->analysis;
     const size_t columns = column_count(analysis);
+    size_t widths[FIXED_COLUMNS + TW_QUANTILES_LIMIT];
     size_t label_width = sizeof "Metric" - 1, total;
     char text[TWI_DECIMAL_SIZE];
     bool empty = true;
@@ -209,10 +210,10 @@ static void put_table(twi_report *report, int32_t group, const char *title)
     twi_report_put_repeated(report, ' ', label_width - (sizeof "Metric" - 1));
     total = label_width;
     for (size_t c = 0; c < columns; c++) {
-        const size_t width = column_width(report, group, c);
+        widths[c] = column_width(report, group, c);
         column_name(report, c, text);
-        put_right(report, text, strlen(text), width);
-        total += 2 + width;
+        put_right(report, text, strlen(text), widths[c]);
+        total += 2 + widths[c];
     }
     twi_report_put(report, "\n");
     twi_report_put_repeated(report, '-', total);
@@ -226,10 +227,8 @@ static void put_table(twi_report *report, int32_t group, const char *title)
         twi_report_put(report, row->unit);
         twi_report_put(report, ")");
         twi_report_put_repeated(report, ' ', label_width - label_length(row));
-        for (size_t c = 0; c < columns; c++) {
-            const size_t width = column_width(report, group, c);
-            put_right(report, text, cell_text(analysis, m, c, text), width);
-        }
+        for (size_t c = 0; c < columns; c++)
+            put_right(report, text, cell_text(analysis, m, c, text), widths[c]);
         twi_report_put(report, "\n");
     }
 }
