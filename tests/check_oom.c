@@ -62,16 +62,6 @@ static void let_fail(memory *m, uint64_t n, int all)
         memory_fail_nth(m, n);
 }
 
-static tw_recorder *recorder_in(memory *m)
-{
-    const tw_recorder_options options = {sizeof options, 0, &m->allocator};
-    tw_recorder *recorder = NULL;
-
-    memory_init(m);
-    assert_ok(tw_recorder_new(&recorder, &options));
-    return recorder;
-}
-
 /* ---- Recorders --------------------------------------------------------------------- */
 
 START_TEST(recorder_new_fails)

@@ -507,16 +507,6 @@ START_TEST(recorder_options)
 }
 END_TEST
 
-static tw_recorder *recorder_in(memory *m)
-{
-    const tw_recorder_options options = {sizeof options, 0, &m->allocator};
-    tw_recorder *recorder = NULL;
-
-    memory_init(m);
-    assert_ok(tw_recorder_new(&recorder, &options));
-    return recorder;
-}
-
 START_TEST(recorder_new_is_empty)
 {
     tw_recorder *recorder = recorder_new();

@@ -635,6 +635,16 @@ void memory_done(const memory *m)
     assert_u64(atomic_load(&m->live_bytes), 0);
 }
 
+tw_recorder *recorder_in(memory *m)
+{
+    const tw_recorder_options options = {sizeof options, 0, &m->allocator};
+    tw_recorder *recorder = NULL;
+
+    memory_init(m);
+    assert_ok(tw_recorder_new(&recorder, &options));
+    return recorder;
+}
+
 /* ---- Reports ----------------------------------------------------------------------- */
 
 int32_t sink_write(void *user_data, const char *bytes, size_t length)

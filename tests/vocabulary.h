@@ -191,6 +191,8 @@ void memory_fail_from(memory *m, uint64_t n);
 void memory_fail_never(memory *m);
 /* Fails the test if anything is left or was freed wrongly. */
 void memory_done(const memory *m);
+/* An empty recorder in such memory, which is made ready. */
+tw_recorder *recorder_in(memory *m);
 
 /* ---- Reports ----------------------------------------------------------------------- */
 
