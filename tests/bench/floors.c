@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "floors.h"
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bare_keys *bare_keys_new(const traffic *t)
+{
+    bare_keys *k = bench_alloc(1, sizeof *k);
+    uint64_t origin = (uint64_t)traffic_origin(t);
+    k->count = 3 * t->count;
+    k->source = bench_alloc(k->count, sizeof *k->source);
+    k->sorted = NULL;
+    for (int i = 0; i < 2; i++) {
+        k->buffer[i] = bench_alloc(k->count, sizeof *k->buffer[i]);
+        memset(k->buffer[i], 1, k->count * sizeof *k->buffer[i]);
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        k->source[3 * i] = (uint64_t)t->start_ns[i] - origin;
+        k->source[3 * i + 1] = (uint64_t)t->first_ns[i] - origin;
+        k->source[3 * i + 2] = (uint64_t)t->end_ns[i] - origin;
+    }
+    return k;
+}
+
+void bare_keys_free(bare_keys *k)
+{
+    if (!k)
+        return;
+    free(k->source);
+    free(k->buffer[0]);
+    free(k->buffer[1]);
+    free(k);
+}
+
+void bare_keys_sort(bare_keys *k)
+{
+    size_t counts[8][256] = {{0}};
+    const uint64_t *from = k->source;
+    int into = 0;
+    for (size_t i = 0; i < k->count; i++)
+        for (unsigned digit = 0; digit < 8; digit++)
+            counts[digit][from[i] >> 8 * digit & 255]++;
+    for (unsigned digit = 0; digit < 8; digit++) {
+        size_t *places = counts[digit], sum = 0;
+        uint64_t *to = k->buffer[into];
+        if (k->count == 0 || places[from[0] >> 8 * digit & 255] == k->count)
+            continue;
+        for (int i = 0; i < 256; i++) {
+            size_t here = places[i];
+            places[i] = sum;
+            sum += here;
+        }
+        for (size_t i = 0; i < k->count; i++)
+            to[places[from[i] >> 8 * digit & 255]++] = from[i];
+        from = to;
+        into = 1 - into;
+    }
+    k->sorted = from;
+}
+
+bare_bytes *bare_bytes_new(size_t records)
+{
+    bare_bytes *b = bench_alloc(1, sizeof *b);
+    b->read_words = records * 32 / sizeof *b->input;
+    b->written_words = records * 56 / sizeof *b->output;
+    b->input = bench_alloc(b->read_words, sizeof *b->input);
+    b->output = bench_alloc(b->written_words, sizeof *b->output);
+    memset(b->input, 1, b->read_words * sizeof *b->input);
+    memset(b->output, 1, b->written_words * sizeof *b->output);
+    return b;
+}
+
+void bare_bytes_free(bare_bytes *b)
+{
+    if (!b)
+        return;
+    free(b->input);
+    free(b->output);
+    free(b);
+}
+
+static uint64_t add_up(const uint64_t *words, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += words[i];
+    return sum;
+}
+
+uint64_t bare_bytes_move(bare_bytes *b)
+{
+    uint64_t sum = add_up(b->input, b->read_words);
+    for (size_t i = 0; i < b->written_words; i++)
+        b->output[i] = sum;
+    sum += add_up(b->output, b->written_words);
+    b->output[0] = sum; /* the second sum is another */
+    return sum + add_up(b->output, b->written_words);
+}
+
+void bare_store(bare_record *to, const tw_record *record)
+{
+    to->credit_issued_ns = record->credit_issued_ns;
+    to->start_ns = record->start_ns;
+    to->generation_start_ns = record->generation_start_ns;
+    to->end_ns = record->end_ns;
+    to->input_tokens = record->input_tokens;
+    to->output_tokens = record->output_tokens;
+}
