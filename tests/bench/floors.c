@@ -81,30 +81,39 @@ void bare_bytes_free(bare_bytes *b)
     free(b);
 }
 
+/* In four streams: with one, the memory waits for the processor. */
 static uint64_t add_up(const uint64_t *words, size_t count)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += words[i];
-    return sum;
+    size_t quarter = count / 4;
+    uint64_t sum[4] = {0};
+    for (size_t i = 0; i < quarter; i++)
+        for (size_t stream = 0; stream < 4; stream++)
+            sum[stream] += words[stream * quarter + i];
+    for (size_t i = 4 * quarter; i < count; i++)
+        sum[0] += words[i];
+    return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 uint64_t bare_bytes_move(bare_bytes *b)
 {
     uint64_t sum = add_up(b->input, b->read_words);
-    for (size_t i = 0; i < b->written_words; i++)
-        b->output[i] = sum;
+    memset(b->output, (int)(sum & 1), b->written_words * sizeof *b->output);
     sum += add_up(b->output, b->written_words);
     b->output[0] = sum; /* the second sum is another */
     return sum + add_up(b->output, b->written_words);
 }
 
-void bare_store(bare_record *to, const tw_record *record)
+void bare_store(bare_record *to, size_t count, const tw_record *source,
+                size_t source_count)
 {
-    to->credit_issued_ns = record->credit_issued_ns;
-    to->start_ns = record->start_ns;
-    to->generation_start_ns = record->generation_start_ns;
-    to->end_ns = record->end_ns;
-    to->input_tokens = record->input_tokens;
-    to->output_tokens = record->output_tokens;
+    for (size_t i = 0; i < count; i++) {
+        const tw_record *record = &source[i % source_count];
+        int64_t later = (int64_t)i;
+        to[i] = (bare_record){record->credit_issued_ns + later,
+                              record->start_ns + later,
+                              record->generation_start_ns + later,
+                              record->end_ns + later,
+                              record->input_tokens,
+                              record->output_tokens};
+    }
 }

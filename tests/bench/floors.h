@@ -41,7 +41,9 @@ typedef struct bare_record {
     int64_t input_tokens, output_tokens;
 } bare_record;
 
-/* Out of line: the caller cannot know what becomes of the record. */
-void bare_store(bare_record *to, const tw_record *record);
+/* Makes count records out of those of the source, each later than the one before by 1 ns,
+ * and stores them. */
+void bare_store(bare_record *to, size_t count, const tw_record *source,
+                size_t source_count);
 
 #endif
