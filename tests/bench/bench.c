@@ -199,20 +199,20 @@ struct bench {
     struct arguments arguments;
     struct plan plan;
     figure figures[FIGURES];
-    times times[CONTENDERS * GROUPS];
+    timing times[CONTENDERS * GROUPS];
     size_t times_count;
     char numpy[128], aiperf[128];
 };
 
 /* Times of this group by contender; NULL if it is not used or cannot be run. */
 typedef struct used {
-    times *times[CONTENDERS];
+    timing *times[CONTENDERS];
     const char *missing[CONTENDERS];
 } used;
 
 static void use(struct bench *b, world *w, used *u, enum group group, enum contender c)
 {
-    times *t;
+    timing *t;
     if (u->times[c] || u->missing[c])
         return;
     u->missing[c] = world_prepare(w, c);
@@ -241,7 +241,7 @@ static void run_rounds(world *w, used *u, size_t rounds)
 
 static void compute(figure *f, const struct entry *e, const used *u, world *w)
 {
-    const times *over = u->times[e->over], *under = u->times[e->under];
+    const timing *over = u->times[e->over], *under = u->times[e->under];
     if (e->kind == BYTES_OF) {
         f->values[0] = e->count(w);
         f->rounds = 1;
@@ -297,8 +297,8 @@ static void set_goals(struct bench *b)
         const struct entry *e = &b->plan.entries[i];
         b->figures[i].goal = (goal){.what = e->what,
                                     .group = groups[e->group].name,
-                                    .must = e->must,
-                                    .reach = e->reach,
+                                    .must = b->arguments.quick ? 0 : e->must,
+                                    .reach = b->arguments.quick ? 0 : e->reach,
                                     .at_least = e->at_least,
                                     .unit = e->kind == RATIO      ? "x"
                                             : e->kind == BYTES_OF ? " B"

@@ -56,7 +56,7 @@ void table_print(const table *t, FILE *file)
     fprintf(file, "\n%-36s %-8s %12s %9s %9s %9s %3s\n", "ns a record, gap or byte",
             "workload", "items", "median", "min", "max", "n");
     for (size_t i = 0; i < t->times_count; i++) {
-        const times *row = &t->times[i];
+        const timing *row = &t->times[i];
         spread s = bench_spread(row->seconds, row->rounds);
         double scale = 1e9 / (double)row->items;
         fprintf(file, "%-36s %-8s %12zu", row->name, row->group, row->items);
@@ -127,7 +127,7 @@ static void write_figure(FILE *file, const figure *f)
     fputc('}', file);
 }
 
-static void write_times(FILE *file, const times *t)
+static void write_times(FILE *file, const timing *t)
 {
     fputs("    {\"what\": ", file);
     write_string(file, t->name);

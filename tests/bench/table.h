@@ -29,13 +29,13 @@ typedef struct figure {
 } figure;
 
 /* Seconds of one contender in one group. */
-typedef struct times {
+typedef struct timing {
     char name[48];
     const char *group;
     size_t items; /* records, gaps or bytes */
     double seconds[TABLE_ROUNDS];
     size_t rounds;
-} times;
+} timing;
 
 typedef struct fact {
     const char *name;
@@ -45,7 +45,7 @@ typedef struct fact {
 typedef struct table {
     figure *figures;
     size_t figure_count;
-    times *times;
+    timing *times;
     size_t times_count;
     const fact *facts; /* about the machine and the programs */
     size_t fact_count;
