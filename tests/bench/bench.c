@@ -227,13 +227,16 @@ static void use(struct bench *b, world *w, used *u, enum group group, enum conte
     t->rounds = 0;
 }
 
+/* To and fro, so that no contender always runs after the same one. */
 static void run_rounds(world *w, used *u, size_t rounds)
 {
     for (size_t round = 0; round < rounds; round++)
-        for (int c = 0; c < CONTENDERS; c++)
+        for (int i = 0; i < CONTENDERS; i++) {
+            int c = round % 2 == 0 ? i : CONTENDERS - 1 - i;
             if (u->times[c])
                 u->times[c]->seconds[u->times[c]->rounds++] = world_run(
                     w, (enum contender)c);
+        }
 }
 
 /* By how much the runs of OURS_SMALL are smaller. */
@@ -264,24 +267,27 @@ static void note_version(const world *w, enum contender c, char *to, size_t size
         snprintf(to, size, "%s", version);
 }
 
+static bool has_entries(const struct plan *p, enum group group)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->entries[i].group == group)
+            return true;
+    return false;
+}
+
 static void run_group(struct bench *b, enum group group)
 {
     size_t count = b->arguments.quick ? groups[group].quick_count : groups[group].count;
     world *w = world_new(b->settings, count, groups[group].load, groups[group].gaps);
     used u = {{NULL}, {NULL}};
-    bool any = false;
+    fprintf(stderr, "%s: %zu ...\n", groups[group].name, count);
     for (size_t i = 0; i < b->plan.count; i++) {
         const struct entry *e = &b->plan.entries[i];
-        if (e->group != group)
-            continue;
-        any = true;
-        if (e->kind == BYTES_OF)
-            continue;
-        use(b, w, &u, group, e->over);
-        use(b, w, &u, group, e->under);
+        if (e->group == group && e->kind != BYTES_OF) {
+            use(b, w, &u, group, e->over);
+            use(b, w, &u, group, e->under);
+        }
     }
-    if (any)
-        fprintf(stderr, "%s: %zu ...\n", groups[group].name, count);
     run_rounds(w, &u, b->arguments.quick ? 2 : groups[group].rounds);
     for (size_t i = 0; i < b->plan.count; i++)
         if (b->plan.entries[i].group == group)
@@ -369,7 +375,8 @@ int main(int argc, char **argv)
     make_plan(&b.plan, &b.arguments);
     set_goals(&b);
     for (int group = 0; group < GROUPS; group++)
-        run_group(&b, (enum group)group);
+        if (has_entries(&b.plan, (enum group)group))
+            run_group(&b, (enum group)group);
     rmdir(s.scratch);
     t.figure_count = b.plan.count;
     t.times_count = b.times_count;

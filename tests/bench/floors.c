@@ -106,8 +106,8 @@ uint64_t bare_bytes_move(bare_bytes *b)
 void bare_store(bare_record *to, size_t count, const tw_record *source,
                 size_t source_count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const tw_record *record = &source[i % source_count];
+    for (size_t i = 0, from = 0; i < count; i++) {
+        const tw_record *record = &source[from];
         int64_t later = (int64_t)i;
         to[i] = (bare_record){record->credit_issued_ns + later,
                               record->start_ns + later,
@@ -115,5 +115,6 @@ void bare_store(bare_record *to, size_t count, const tw_record *source,
                               record->end_ns + later,
                               record->input_tokens,
                               record->output_tokens};
+        from = from + 1 < source_count ? from + 1 : 0;
     }
 }

@@ -189,19 +189,27 @@ ours_memory ours_measure(tw_recorder *recorder)
 
 /* A quantile is where a sum of durations passes a share of the whole; the peers add up to
  * `events` of them, each time with an error of half an epsilon. The value that they find may
- * be that of a quantile as near as that. */
-static bool quantiles_agree(const tw_analysis *analysis, int32_t id, size_t events,
-                            const curve_stats *peer, double error)
+ * be that of a quantile as near as that: between the first of each pair and the second. */
+static void bounding_quantiles(size_t events, double q[2 * CURVE_QUANTILES])
 {
     double slack = (double)events * DBL_EPSILON + 1e-12; /* q has 12 places */
     for (int i = 0; i < CURVE_QUANTILES; i++) {
-        double q[2] = {curve_quantiles[i] - slack, curve_quantiles[i] + slack}, bound[2];
-        ours_check(tw_analysis_quantiles(analysis, id, q, bound, 2),
-                   "tw_analysis_quantiles");
-        if (!(peer->quantile[i] >= bound[0] - error &&
-              peer->quantile[i] <= bound[1] + error))
-            return false;
+        q[2 * i] = curve_quantiles[i] - slack;
+        q[2 * i + 1] = curve_quantiles[i] + slack;
     }
+}
+
+static bool quantiles_agree(const tw_analysis *analysis, int32_t id,
+                            const double q[2 * CURVE_QUANTILES], const curve_stats *peer,
+                            double error)
+{
+    double bound[2 * CURVE_QUANTILES];
+    ours_check(tw_analysis_quantiles(analysis, id, q, bound, 2 * CURVE_QUANTILES),
+               "tw_analysis_quantiles");
+    for (int i = 0; i < CURVE_QUANTILES; i++)
+        if (!(peer->quantile[i] >= bound[2 * i] - error &&
+              peer->quantile[i] <= bound[2 * i + 1] + error))
+            return false;
     return true;
 }
 
@@ -215,8 +223,12 @@ bool ours_agree(tw_recorder *recorder, const curve_stats *peer, size_t count,
 {
     tw_options options = options_with(TW_KERNEL_AUTO, 1);
     curve_stats ours[CURVE_METRICS];
+    double q[2 * CURVE_QUANTILES];
     tw_analysis *analysis;
     bool agree = true;
+    bounding_quantiles(events, q);
+    options.quantiles = q;
+    options.quantile_count = 2 * CURVE_QUANTILES;
     ours_check(tw_analyze(&analysis, &recorder, 1, &options), "tw_analyze");
     ours_read(analysis, ours);
     for (size_t i = 0; i < count; i++) {
@@ -225,7 +237,7 @@ bool ours_agree(tw_recorder *recorder, const curve_stats *peer, size_t count,
         double error = VALUE_ERROR * ours[metrics[metric].peak].max;
         if (close_to(a->avg, b->avg, error) && close_to(a->min, b->min, error) &&
             close_to(a->max, b->max, error) && close_to(a->std, b->std, error) &&
-            quantiles_agree(analysis, metrics[metric].id, events, b, error))
+            quantiles_agree(analysis, metrics[metric].id, q, b, error))
             continue;
         agree = false;
         fprintf(stderr,
