@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.."
 . tests/packages.sh
 need_packages meson ninja-build gcc g++ clang libclang-rt-14-dev clang-format pkg-config \
-    check libsimdjson-dev python3 python3-hypothesis valgrind binutils cmake abigail-tools scdoc \
+    check libsimdjson-dev python3 python3-hypothesis python3-numpy valgrind binutils cmake abigail-tools scdoc \
     doxygen git xz-utils || exit 1
 
 passed=0 failed=0 skipped=0
