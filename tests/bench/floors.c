@@ -5,25 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bare_keys *bare_keys_new(const traffic *t)
-{
-    bare_keys *k = bench_alloc(1, sizeof *k);
-    uint64_t origin = (uint64_t)traffic_origin(t);
-    k->count = 3 * t->count;
-    k->source = bench_alloc(k->count, sizeof *k->source);
-    k->sorted = NULL;
-    for (int i = 0; i < 2; i++) {
-        k->buffer[i] = bench_alloc(k->count, sizeof *k->buffer[i]);
-        memset(k->buffer[i], 1, k->count * sizeof *k->buffer[i]);
-    }
-    for (size_t i = 0; i < t->count; i++) {
-        k->source[3 * i] = (uint64_t)t->start_ns[i] - origin;
-        k->source[3 * i + 1] = (uint64_t)t->first_ns[i] - origin;
-        k->source[3 * i + 2] = (uint64_t)t->end_ns[i] - origin;
-    }
-    return k;
-}
-
 void bare_keys_free(bare_keys *k)
 {
     if (!k)
@@ -36,28 +17,65 @@ void bare_keys_free(bare_keys *k)
 
 void bare_keys_sort(bare_keys *k)
 {
-    size_t counts[8][256] = {{0}};
-    const uint64_t *from = k->source;
-    int into = 0;
+    enum { PASSES = 64 / 8, DIGITS = 1 << 11 };
+    static size_t counts[PASSES][DIGITS];
+    const unsigned passes = (k->bits + k->digit - 1) / k->digit;
+    const size_t digits = (size_t)1 << k->digit;
+    const uint64_t mask = digits - 1;
+    memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < k->count; i++)
-        for (unsigned digit = 0; digit < 8; digit++)
-            counts[digit][from[i] >> 8 * digit & 255]++;
-    for (unsigned digit = 0; digit < 8; digit++) {
-        size_t *places = counts[digit], sum = 0;
-        uint64_t *to = k->buffer[into];
-        if (k->count == 0 || places[from[0] >> 8 * digit & 255] == k->count)
-            continue;
-        for (int i = 0; i < 256; i++) {
+        for (unsigned pass = 0; pass < passes; pass++)
+            counts[pass][k->source[i] >> pass * k->digit & mask]++;
+    k->sorted = k->source;
+    for (unsigned pass = 0; pass < passes; pass++) {
+        const unsigned shift = pass * k->digit;
+        const uint64_t *from = k->sorted;
+        uint64_t *to = k->buffer[pass % 2];
+        size_t *places = counts[pass], sum = 0;
+        for (size_t i = 0; i < digits; i++) {
             size_t here = places[i];
             places[i] = sum;
             sum += here;
         }
         for (size_t i = 0; i < k->count; i++)
-            to[places[from[i] >> 8 * digit & 255]++] = from[i];
-        from = to;
-        into = 1 - into;
+            to[places[from[i] >> shift & mask]++] = from[i];
+        k->sorted = to;
     }
-    k->sorted = from;
+}
+
+static double time_sort(bare_keys *k, unsigned digit)
+{
+    double times[3];
+    k->digit = digit;
+    for (int i = 0; i < 3; i++) {
+        double before = bench_now();
+        bare_keys_sort(k);
+        times[i] = bench_now() - before;
+    }
+    return bench_spread(times, 3).median;
+}
+
+bare_keys *bare_keys_new(const traffic *t)
+{
+    bare_keys *k = bench_alloc(1, sizeof *k);
+    uint64_t origin = (uint64_t)traffic_origin(t), all = 0;
+    k->count = 3 * t->count;
+    k->source = bench_alloc(k->count, sizeof *k->source);
+    for (int i = 0; i < 2; i++) {
+        k->buffer[i] = bench_alloc(k->count, sizeof *k->buffer[i]);
+        memset(k->buffer[i], 1, k->count * sizeof *k->buffer[i]);
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        k->source[3 * i] = (uint64_t)t->start_ns[i] - origin;
+        k->source[3 * i + 1] = (uint64_t)t->first_ns[i] - origin;
+        k->source[3 * i + 2] = (uint64_t)t->end_ns[i] - origin;
+    }
+    for (size_t i = 0; i < k->count; i++)
+        all |= k->source[i];
+    for (k->bits = 0; all > 0; all >>= 1)
+        k->bits++;
+    k->digit = time_sort(k, 8) < time_sort(k, 11) ? 8 : 11;
+    return k;
 }
 
 bare_bytes *bare_bytes_new(size_t records)
