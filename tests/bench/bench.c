@@ -242,11 +242,16 @@ static void run_rounds(world *w, used *u, size_t rounds)
 /* By how much the runs of OURS_SMALL are smaller. */
 #define SMALLER 100.0
 
+static double combine(const struct entry *e, double over, double under)
+{
+    return e->kind == EXPONENT ? log(over / under) / log(SMALLER) : over / under;
+}
+
 static void compute(figure *f, const struct entry *e, const used *u, world *w)
 {
     const timing *over = u->times[e->over], *under = u->times[e->under];
     if (e->kind == BYTES_OF) {
-        f->values[0] = e->count(w);
+        f->values[0] = f->least = e->count(w);
         f->rounds = 1;
         return;
     }
@@ -254,10 +259,10 @@ static void compute(figure *f, const struct entry *e, const used *u, world *w)
     if (f->missing)
         return;
     f->rounds = over->rounds;
-    for (size_t i = 0; i < f->rounds; i++) {
-        double ratio = over->seconds[i] / under->seconds[i];
-        f->values[i] = e->kind == EXPONENT ? log(ratio) / log(SMALLER) : ratio;
-    }
+    for (size_t i = 0; i < f->rounds; i++)
+        f->values[i] = combine(e, over->seconds[i], under->seconds[i]);
+    f->least = combine(e, bench_spread(over->seconds, over->rounds).min,
+                       bench_spread(under->seconds, under->rounds).min);
 }
 
 static void note_version(const world *w, enum contender c, char *to, size_t size)
@@ -343,9 +348,9 @@ static void list_kernels(char *value, size_t size)
 
 static size_t find_facts(const struct bench *b, fact facts[])
 {
-    static const char *const names[] = {"processor", "system",   "pages",
-                                        "library",   "compiler", "kernels",
-                                        "numpy",     "aiperf",   "quick"};
+    static const char *const names[] = {"processor", "system",  "pages", "library",
+                                        "compiler",  "kernels", "numpy", "aiperf",
+                                        "load",      "quick"};
     size_t count = sizeof names / sizeof names[0];
     for (size_t i = 0; i < count; i++)
         facts[i].name = names[i];
@@ -358,14 +363,15 @@ static size_t find_facts(const struct bench *b, fact facts[])
     list_kernels(facts[5].value, sizeof facts[5].value);
     snprintf(facts[6].value, sizeof facts[6].value, "%s", b->numpy);
     snprintf(facts[7].value, sizeof facts[7].value, "%s", b->aiperf);
-    snprintf(facts[8].value, sizeof facts[8].value, "%s",
+    read_fact("/proc/loadavg", "", facts[8].value, sizeof facts[8].value);
+    snprintf(facts[9].value, sizeof facts[9].value, "%s",
              b->arguments.quick ? "yes: too small to mean anything" : "no");
     return count;
 }
 
 int main(int argc, char **argv)
 {
-    static struct bench b;
+    static struct bench b = {.numpy = "not measured", .aiperf = "not measured"};
     static fact facts[16];
     settings s = read_settings();
     table t = {.figures = b.figures, .times = b.times, .facts = facts};

@@ -43,6 +43,7 @@ static void print_figure(FILE *file, const figure *f)
     print_number(file, s.median, f->goal.unit);
     print_number(file, s.min, f->goal.unit);
     print_number(file, s.max, f->goal.unit);
+    print_number(file, f->least, f->goal.unit);
     fprintf(file, " %3zu", f->rounds);
     print_goal(file, f->goal.must, &f->goal);
     print_goal(file, f->goal.reach, &f->goal);
@@ -65,8 +66,8 @@ void table_print(const table *t, FILE *file)
         print_number(file, s.max * scale, "");
         fprintf(file, " %3zu\n", row->rounds);
     }
-    fprintf(file, "\n%-54s %-8s %9s %9s %9s %3s %8s %8s  %s\n", "goal", "workload",
-            "median", "min", "max", "n", "must", "reach", "verdict");
+    fprintf(file, "\n%-54s %-8s %9s %9s %9s %9s %3s %8s %8s  %s\n", "goal", "workload",
+            "median", "min", "max", "of least", "n", "must", "reach", "verdict");
     for (size_t i = 0; i < t->figure_count; i++)
         print_figure(file, &t->figures[i]);
 }
@@ -119,6 +120,7 @@ static void write_figure(FILE *file, const figure *f)
     write_string(file, table_verdict(f));
     fputs(", ", file);
     if (f->rounds > 0) {
+        fprintf(file, "\"of_least\": %.9g, ", f->least);
         write_values(file, f->values, f->rounds);
     } else {
         fputs("\"missing\": ", file);

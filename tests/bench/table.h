@@ -26,6 +26,8 @@ typedef struct figure {
     double values[TABLE_ROUNDS];
     size_t rounds;       /* 0: it was not measured */
     const char *missing; /* why */
+    /* The same of the least times of all rounds, which a busy machine disturbs less. */
+    double least;
 } figure;
 
 /* Seconds of one contender in one group. */
