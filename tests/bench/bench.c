@@ -119,9 +119,22 @@ static const char *setting(const char *name)
     return value && *value ? value : NULL;
 }
 
+static char scratch[4096];
+
+/* What is in it was removed by who wrote it, unless the program failed. */
+static void remove_scratch(void)
+{
+    static const char *const files[] = {"columns", "profile_export.jsonl"};
+    char path[sizeof scratch + 32];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", scratch, files[i]);
+        remove(path);
+    }
+    rmdir(scratch);
+}
+
 static settings read_settings(void)
 {
-    static char scratch[4096];
     const char *folder = setting("TMPDIR");
     settings s = {.scripts = setting("TIMEWEIGHT_BENCH_SCRIPTS"),
                   .numpy_python = setting("TIMEWEIGHT_BENCH_NUMPY"),
@@ -136,6 +149,7 @@ static settings read_settings(void)
              folder ? folder : "/tmp");
     if (!mkdtemp(scratch))
         bench_fail(scratch, "cannot be made");
+    atexit(remove_scratch);
     return s;
 }
 
@@ -373,17 +387,17 @@ int main(int argc, char **argv)
 {
     static struct bench b = {.numpy = "not measured", .aiperf = "not measured"};
     static fact facts[16];
-    settings s = read_settings();
+    settings s;
     table t = {.figures = b.figures, .times = b.times, .facts = facts};
     signal(SIGPIPE, SIG_IGN); /* a peer that died is reported */
-    b.settings = &s;
     b.arguments = read_arguments(argc, argv);
+    s = read_settings();
+    b.settings = &s;
     make_plan(&b.plan, &b.arguments);
     set_goals(&b);
     for (int group = 0; group < GROUPS; group++)
         if (has_entries(&b.plan, (enum group)group))
             run_group(&b, (enum group)group);
-    rmdir(s.scratch);
     t.figure_count = b.plan.count;
     t.times_count = b.times_count;
     t.fact_count = find_facts(&b, facts);

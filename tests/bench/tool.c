@@ -29,7 +29,8 @@ static size_t write_file(const tool *t, size_t requests, bool chunks)
                                      NULL};
     struct stat file;
     snprintf(number, sizeof number, "%zu", requests);
-    if (!process_run(arguments, t->path) || stat(t->path, &file) != 0)
+    if (!process_run(arguments, t->path) || stat(t->path, &file) != 0 ||
+        file.st_size == 0)
         bench_fail(t->path, "cannot be written");
     return (size_t)file.st_size;
 }
