@@ -84,8 +84,7 @@ void tw_recorder_free(tw_recorder *recorder)
 /* Notes a failure that no record is to blame for. */
 static int32_t refuse(tw_recorder *recorder, int32_t status)
 {
-    recorder->last_error = (tw_error){.struct_size = (uint32_t)sizeof(tw_error),
-                                      .status = status};
+    twi_recorder_set_error(recorder, status, 0, NULL);
     return status;
 }
 

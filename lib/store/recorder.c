@@ -50,33 +50,34 @@ static twi_block *next_block(tw_recorder *recorder, twi_block *block)
     return *link;
 }
 
-/* Where the next row goes. */
-typedef struct cursor {
-    twi_block *block; /* NULL: before the first */
-    uint64_t row;     /* number of rows before, over all blocks */
-} cursor;
-
-static bool cursor_write(tw_recorder *recorder, cursor *at, const tw_record *record)
+static bool write_row(twi_append *append, const tw_record *record)
 {
-    const uint32_t row = (uint32_t)(at->row % TWI_BLOCK_ROWS);
-    twi_block *block = at->block;
+    const uint32_t row = (uint32_t)(append->published % TWI_BLOCK_ROWS);
+    twi_block *block = append->tail;
+    twi_row stored;
 
     if (row == 0) {
-        block = next_block(recorder, block);
+        block = next_block(append->recorder, block);
         if (!block)
             return false;
         twi_block_reset(block);
     }
     if (!twi_block_write(block, row, record))
         return false;
-    at->block = block;
-    at->row++;
+    append->tail = block;
+    append->published++;
+    twi_block_read(block, row, 0, &stored);
+    twi_row_count(&stored, &append->balance);
     return true;
 }
 
-static void set_error(tw_recorder *recorder, int32_t status, size_t row,
-                      const twi_fault *fault)
+void twi_recorder_set_error(tw_recorder *recorder, int32_t status, uint64_t row,
+                            const twi_fault *fault)
 {
+    const twi_fault none = {0};
+
+    if (!fault)
+        fault = &none;
     recorder->last_error = (tw_error){
         .struct_size = (uint32_t)sizeof(tw_error),
         .status = status,
@@ -87,6 +88,7 @@ static void set_error(tw_recorder *recorder, int32_t status, size_t row,
         .value_a = fault->value_a,
         .value_b = fault->value_b,
     };
+    recorder->detail[0] = 0;
 }
 
 /* The arrays of chunks are read where they lie. */
@@ -105,81 +107,103 @@ static bool chunks_are_aligned(const tw_record *record, twi_fault *fault)
     return false;
 }
 
+/* TW_OK, TW_ERR_RANGE for a record that breaks a rule, TW_ERR_NOTSUP, TW_ERR_INVAL. */
+static int32_t check_record(const tw_record *record, twi_fault *fault)
+{
+    if (record->flags & ~(uint32_t)TW_RECORD_STREAMING) {
+        *fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, 0, record->flags,
+                             TW_RECORD_STREAMING};
+        return TW_ERR_NOTSUP;
+    }
+    if (!chunks_are_aligned(record, fault))
+        return TW_ERR_INVAL;
+    *fault = twi_rules_check(record);
+    return fault->rule ? TW_ERR_RANGE : TW_OK;
+}
+
+void twi_append_begin(twi_append *append, tw_recorder *recorder, bool skip_invalid)
+{
+    append->recorder = recorder;
+    append->skip_invalid = skip_invalid;
+    append->tail = recorder->tail;
+    append->published = atomic_load_explicit(&recorder->published, memory_order_relaxed);
+    append->mark = recorder->tail ? twi_block_get_mark(recorder->tail)
+                                  : (twi_block_mark){NULL, 0};
+    append->balance = recorder->balance;
+    append->row = 0;
+    memset(append->refused, 0, sizeof append->refused);
+    append->first.rule = TW_RULE_NONE;
+}
+
+int32_t twi_append_fail(twi_append *append, int32_t status, const twi_fault *fault)
+{
+    tw_recorder *recorder = append->recorder;
+
+    twi_recorder_set_error(recorder, status, append->row, fault);
+    if (recorder->tail)
+        twi_block_return_to(recorder->tail, append->mark);
+    if (status == TW_ERR_RANGE)
+        atomic_fetch_add_explicit(&recorder->refused[fault->rule], 1,
+                                  memory_order_relaxed);
+    return status;
+}
+
+int32_t twi_append_rows(twi_append *append, twi_record_fn get, const void *source,
+                        size_t count)
+{
+    for (size_t row = 0; row < count; row++, append->row++) {
+        twi_fault fault = {0};
+        tw_record record;
+        int32_t status = get(source, row, &record, &fault);
+
+        if (!status)
+            status = check_record(&record, &fault);
+        if (status == TW_ERR_RANGE && append->skip_invalid) {
+            append->refused[fault.rule]++;
+            if (!append->first.rule) {
+                append->first = fault;
+                append->first_row = append->row;
+            }
+            continue;
+        }
+        if (!status && !write_row(append, &record))
+            status = TW_ERR_NOMEM;
+        if (status)
+            return twi_append_fail(append, status, &fault);
+    }
+    return TW_OK;
+}
+
+void twi_append_end(twi_append *append, size_t *accepted)
+{
+    tw_recorder *recorder = append->recorder;
+    const uint64_t before = atomic_load_explicit(&recorder->published,
+                                                 memory_order_relaxed);
+
+    if (append->first.rule)
+        twi_recorder_set_error(recorder, TW_ERR_RANGE, append->first_row, &append->first);
+    for (int i = 0; i < TW_RULE_LIMIT; i++)
+        if (append->refused[i])
+            atomic_fetch_add_explicit(&recorder->refused[i], append->refused[i],
+                                      memory_order_relaxed);
+    recorder->tail = append->tail;
+    recorder->balance = append->balance;
+    if (accepted)
+        *accepted = (size_t)(append->published - before);
+    atomic_store_explicit(&recorder->published, append->published, memory_order_release);
+}
+
 int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
                             size_t count, bool skip_invalid, size_t *accepted)
 {
-    const uint64_t published = atomic_load_explicit(&recorder->published,
-                                                    memory_order_relaxed);
-    const twi_block_mark mark = recorder->tail ? twi_block_get_mark(recorder->tail)
-                                               : (twi_block_mark){NULL, 0};
-    cursor at = {recorder->tail, published};
-    tw_balance balance = recorder->balance;
-    uint64_t refused[TW_RULE_LIMIT] = {0};
-    twi_fault fault = {0}, first = {0};
-    size_t first_row = 0, row;
-    int32_t status = TW_OK;
+    twi_append append;
+    int32_t status;
 
-    for (row = 0; row < count; row++) {
-        tw_record record;
-
-        status = get(source, row, &record, &fault);
-        if (status)
-            break;
-        if (record.flags & ~(uint32_t)TW_RECORD_STREAMING) {
-            fault = (twi_fault){TW_RULE_NONE, TW_FIELD_FLAGS, 0, record.flags,
-                                TW_RECORD_STREAMING};
-            status = TW_ERR_NOTSUP;
-            break;
-        }
-        if (!chunks_are_aligned(&record, &fault)) {
-            status = TW_ERR_INVAL;
-            break;
-        }
-        fault = twi_rules_check(&record);
-        if (fault.rule) {
-            refused[fault.rule]++;
-            if (!first.rule) {
-                first = fault;
-                first_row = row;
-            }
-            if (skip_invalid)
-                continue;
-            status = TW_ERR_RANGE;
-            break;
-        }
-        if (!cursor_write(recorder, &at, &record)) {
-            status = TW_ERR_NOMEM;
-            break;
-        }
-        {
-            twi_row stored;
-            twi_block_read(at.block, (uint32_t)((at.row - 1) % TWI_BLOCK_ROWS), 0,
-                           &stored);
-            twi_row_count(&stored, &balance);
-        }
-    }
-
-    if (status != TW_OK) {
-        set_error(recorder, status, row, &fault);
-        if (recorder->tail)
-            twi_block_return_to(recorder->tail, mark);
-        if (status == TW_ERR_RANGE)
-            atomic_fetch_add_explicit(&recorder->refused[fault.rule], 1,
-                                      memory_order_relaxed);
-        return status;
-    }
-    if (first.rule)
-        set_error(recorder, TW_ERR_RANGE, first_row, &first);
-    for (int i = 0; i < TW_RULE_LIMIT; i++)
-        if (refused[i])
-            atomic_fetch_add_explicit(&recorder->refused[i], refused[i],
-                                      memory_order_relaxed);
-    recorder->tail = at.block;
-    recorder->balance = balance;
-    if (accepted)
-        *accepted = (size_t)(at.row - published);
-    atomic_store_explicit(&recorder->published, at.row, memory_order_release);
-    return TW_OK;
+    twi_append_begin(&append, recorder, skip_invalid);
+    status = twi_append_rows(&append, get, source, count);
+    if (!status)
+        twi_append_end(&append, accepted);
+    return status;
 }
 
 int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records)
@@ -228,6 +252,7 @@ void twi_recorder_clear(tw_recorder *recorder)
         atomic_store_explicit(&recorder->refused[i], 0, memory_order_relaxed);
     memset(&recorder->balance, 0, sizeof recorder->balance);
     memset(&recorder->last_error, 0, sizeof recorder->last_error);
+    recorder->detail[0] = 0;
 }
 
 void twi_recorder_balance(const tw_recorder *recorder, tw_balance *balance)

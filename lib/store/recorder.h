@@ -18,6 +18,9 @@
 #include "store/block.h"
 #include "store/rules.h"
 
+/* Room for the words that go with an error, the end of the string included. */
+#define TWI_DETAIL_SIZE 256
+
 struct tw_recorder {
     twi_mark mark; /* TWI_MARK_RECORDER */
     tw_allocator allocator;
@@ -30,6 +33,7 @@ struct tw_recorder {
 
     tw_balance balance; /* of the stored records; `refused` above holds the others */
     tw_error last_error;
+    char detail[TWI_DETAIL_SIZE]; /* about last_error, where its numbers do not say it */
 };
 
 /* The blocks of the recorder's records as of one moment, held for reading. */
@@ -43,7 +47,8 @@ tw_recorder *twi_recorder_new(const tw_allocator *allocator);
 void twi_recorder_free(tw_recorder *recorder);
 
 /* Where records come from: fills in the row-th one, whose fields are not checked yet.
- * TW_OK, or a status that ends the append (and the fault that goes with it). */
+ * TW_OK; TW_ERR_RANGE with the rule that refuses it, as if the record had broken it; or
+ * another status that ends the append (and the fault that goes with it). */
 typedef int32_t (*twi_record_fn)(const void *source, size_t row, tw_record *record,
                                  twi_fault *fault);
 
@@ -52,6 +57,35 @@ typedef int32_t (*twi_record_fn)(const void *source, size_t row, tw_record *reco
  * returns. */
 int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
                             size_t count, bool skip_invalid, size_t *accepted);
+
+/* The same in steps, for records that come in batches: begin, rows any number of times,
+ * end. Nothing of it is seen before the end, nor by other appends in between, of which
+ * there must be none. A failure of rows, or fail, ends it and leaves the recorder as it
+ * was but for the error and its counter. */
+typedef struct twi_append {
+    tw_recorder *recorder;
+    bool skip_invalid;
+    twi_block *tail;     /* where the next row goes; NULL: before the first block */
+    uint64_t published;  /* number of rows before it, over all blocks */
+    twi_block_mark mark; /* of the recorder's tail as it was */
+    tw_balance balance;
+    uint64_t row; /* number of rows that were looked at */
+    uint64_t refused[TW_RULE_LIMIT];
+    twi_fault first; /* refusal, if any was skipped */
+    uint64_t first_row;
+} twi_append;
+
+void twi_append_begin(twi_append *append, tw_recorder *recorder, bool skip_invalid);
+int32_t twi_append_rows(twi_append *append, twi_record_fn get, const void *source,
+                        size_t count);
+void twi_append_end(twi_append *append, size_t *accepted);
+/* Notes the fault (NULL: none in particular) at the next row, and returns the status. */
+int32_t twi_append_fail(twi_append *append, int32_t status, const twi_fault *fault);
+
+/* What tw_recorder_last_error() will say; no detail yet. */
+void twi_recorder_set_error(tw_recorder *recorder, int32_t status, uint64_t row,
+                            const twi_fault *fault);
+
 /* Reads records back from `first` on, which is at most the number of records. */
 size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *records,
                          size_t capacity, size_t stride);
