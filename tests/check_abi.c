@@ -248,7 +248,9 @@ START_TEST(numbers_stay_what_they_were)
                              TW_RULE_CHUNK_BEFORE_GENERATION,
                              TW_RULE_CHUNK_ORDER,
                              TW_RULE_CHUNK_AFTER_END,
-                             TW_RULE_CHUNK_TOKENS_RANGE};
+                             TW_RULE_CHUNK_TOKENS_RANGE,
+                             TW_RULE_NUMBER_INEXACT,
+                             TW_RULE_CHUNK_TOKENS_COUNT};
     const struct {
         const char *tag;
         int32_t id;

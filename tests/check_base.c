@@ -954,14 +954,15 @@ START_TEST(rules)
                                         "status_unknown",          "tokens_range",
                                         "chunk_arrival_missing",   "chunk_count_range",
                                         "chunk_before_generation", "chunk_order",
-                                        "chunk_after_end",         "chunk_tokens_range"};
+                                        "chunk_after_end",         "chunk_tokens_range",
+                                        "number_inexact",          "chunk_tokens_count"};
     enum { RULES = sizeof names / sizeof names[0] };
 
     for (int32_t i = 1; i <= RULES; i++) {
         assert_text(tw_rule_name(i), names[i - 1]);
         assert_that(tw_rule_text(i) && strncmp(tw_rule_text(i), "must ", 5) == 0);
     }
-    assert_i64(RULES, TW_RULE_CHUNK_TOKENS_RANGE);
+    assert_i64(RULES, TW_RULE_CHUNK_TOKENS_COUNT);
     for (int32_t i = RULES + 1; i <= TW_RULE_LIMIT; i++)
         assert_that(!tw_rule_name(i) && !tw_rule_text(i));
     assert_that(!tw_rule_name(TW_RULE_NONE) && !tw_rule_text(TW_RULE_NONE));

@@ -152,7 +152,8 @@ START_TEST(rules_refuse)
         assert_u64(fault.index, list[i].index);
         seen |= UINT64_C(1) << fault.rule;
     }
-    for (int32_t rule = 1; tw_rule_name(rule); rule++) {
+    /* The others are about values that a record cannot hold. */
+    for (int32_t rule = 1; rule <= TW_RULE_CHUNK_TOKENS_RANGE; rule++) {
         vocabulary_context("rule %d", (int)rule);
         assert_that(seen >> rule & 1); /* none is left out here */
     }

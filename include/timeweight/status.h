@@ -27,7 +27,7 @@ enum tw_status {
     TW_ERR_NODATA = -4,
     /** An id, mode or flag that this version does not know. */
     TW_ERR_NOTSUP = -5,
-    /** The caller's write function asked to stop. */
+    /** The caller's write function asked to stop, or an Arrow stream reports an error. */
     TW_ERR_IO = -6,
     /** A struct_size or record_size that no version of the library had, or a newer struct
      *  in which a field is set that this version does not know. (Of a record only its
@@ -66,7 +66,12 @@ enum tw_rule {
     /** A chunk arrives after end_ns. */
     TW_RULE_CHUNK_AFTER_END = 13,
     /** A chunk's token count outside [0, 2^40). */
-    TW_RULE_CHUNK_TOKENS_RANGE = 14
+    TW_RULE_CHUNK_TOKENS_RANGE = 14,
+    /** Of columns (arrow.h): a floating-point number that is not whole, or beyond 2^53,
+     *  where doubles do not hold each whole number. */
+    TW_RULE_NUMBER_INEXACT = 15,
+    /** Of columns (arrow.h): as many chunk_tokens as chunk_arrival_ns there are not. */
+    TW_RULE_CHUNK_TOKENS_COUNT = 16
 };
 
 /** Number of places in tw_balance::refused_by_rule: it never changes. */

@@ -12,6 +12,7 @@
 
 #include <timeweight/allocator.h>
 #include <timeweight/analysis.h>
+#include <timeweight/arrow.h>
 #include <timeweight/export.h>
 #include <timeweight/metric.h>
 #include <timeweight/record.h>

@@ -15,7 +15,7 @@ static const struct status_text statuses[] = {
     {"TW_ERR_RANGE", "a record breaks a rule or a value leaves its range"},
     {"TW_ERR_NODATA", "the metric is not emitted for this run"},
     {"TW_ERR_NOTSUP", "not supported by this version of the library"},
-    {"TW_ERR_IO", "the write function failed"},
+    {"TW_ERR_IO", "the write function or the stream failed"},
     {"TW_ERR_ABI", "a struct size that does not fit this library"},
 };
 
@@ -41,6 +41,11 @@ static const struct status_text rules[] = {
     [TW_RULE_CHUNK_ORDER] = {"chunk_order", "must not be earlier than the chunk before"},
     [TW_RULE_CHUNK_AFTER_END] = {"chunk_after_end", "must not be later than end_ns"},
     [TW_RULE_CHUNK_TOKENS_RANGE] = {"chunk_tokens_range", "must lie in [0, 2^40)"},
+    [TW_RULE_NUMBER_INEXACT] = {"number_inexact",
+                                "must be a whole number, and at most 2^53 as a "
+                                "floating-point one"},
+    [TW_RULE_CHUNK_TOKENS_COUNT] = {"chunk_tokens_count",
+                                    "must be as many as chunk_arrival_ns"},
 };
 
 static const char *const fields[] = {
