@@ -50,7 +50,8 @@ static const char text_of_one[] =
 "\"refused_status_unknown\":0,\"refused_tokens_range\":0," \
 "\"refused_chunk_arrival_missing\":0,\"refused_chunk_count_range\":0," \
 "\"refused_chunk_before_generation\":0,\"refused_chunk_order\":0," \
-"\"refused_chunk_after_end\":0,\"refused_chunk_tokens_range\":0"
+"\"refused_chunk_after_end\":0,\"refused_chunk_tokens_range\":0," \
+"\"refused_number_inexact\":0,\"refused_chunk_tokens_count\":0"
 
 #define SCALAR(tag, header, unit, value) \
 "\"" tag "\":{\"group\":\"DEFAULT\",\"header\":\"" header "\",\"unit\":\"" unit \
@@ -370,7 +371,7 @@ START_TEST(counters_of_the_caller)
 
     check_holds(&text, "at its end: 0\nCounted: warmup_rows 1,234,567\n\nLLM Metrics");
     check_holds(&json,
-                "\"refused_chunk_tokens_range\":0,\"warmup_rows\":1234567,\"x9\":0},"
+                "\"refused_chunk_tokens_count\":0,\"warmup_rows\":1234567,\"x9\":0},"
                 "\"metrics\":");
     assert_text(csv.text, csv_of_one); /* has no counters */
     sink_free(&text);

@@ -15,7 +15,7 @@ need_packages meson ninja-build gcc g++ clang libclang-rt-14-dev pkg-config libs
 ninja -C build-fuzz >/dev/null || { ninja -C build-fuzz; exit 1; }
 mkdir -p build-fuzz/found
 status=0
-for target in analysis reader; do
+for target in analysis arrow reader; do
     mkdir -p "build-fuzz/corpus/$target"
     "build-fuzz/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=4096 \
         -artifact_prefix=build-fuzz/found/ "build-fuzz/corpus/$target" \
