@@ -1296,7 +1296,7 @@ END_TEST
 typedef struct everything {
     batch b;
     int64_t times[4];
-    int32_t offsets[4], texts[4];
+    int32_t offsets[4], sizes[4], texts[4];
     int64_t items[4];
     uint8_t indices[4];
 } everything;
@@ -1307,6 +1307,7 @@ static void make_everything(everything *e)
 
     memcpy(e->times, (const int64_t[]){0, 1, 2, 3}, sizeof e->times);
     memcpy(e->offsets, (const int32_t[]){0, 1, 1, 3}, sizeof e->offsets);
+    memcpy(e->sizes, (const int32_t[]){1, 0, 2, 0}, sizeof e->sizes);
     memcpy(e->texts, (const int32_t[]){0, 2, 8, 8}, sizeof e->texts);
     memcpy(e->items, (const int64_t[]){5, 6, 7, 8}, sizeof e->items);
     memset(e->indices, 0, sizeof e->indices);
@@ -1419,9 +1420,9 @@ HARM(list_below, e->offsets[0] = -1)
 HARM(view_no_sizes, list->schema.format = "+vl"; list->array.n_buffers = 3)
 HARM(view_buffers, list->schema.format = "+vl")
 HARM(view_negative, list->schema.format = "+vl"; list->array.n_buffers = 3;
-     e->texts[0] = -1; list->buffers[2] = e->texts)
-HARM(view_beyond, list->schema.format = "+vl"; list->array.n_buffers = 3; e->texts[0] = 4;
-     list->buffers[2] = e->texts)
+     e->sizes[0] = -1; list->buffers[2] = e->sizes)
+HARM(view_beyond, list->schema.format = "+vl"; list->array.n_buffers = 3; e->sizes[0] = 4;
+     list->buffers[2] = e->sizes)
 HARM(view_before, list->schema.format = "+vl"; list->array.n_buffers = 3;
      e->offsets[0] = INT32_MIN; list->buffers[2] = e->offsets + 1)
 HARM(dictionary_none, status->array.dictionary = NULL)
@@ -1438,7 +1439,7 @@ HARM(view_text_below, words->schema.format = "vu"; e->texts[0] = -1)
 START_TEST(contradictions)
 {
     const int32_t invalid = TW_ERR_INVAL, unknown = TW_ERR_NOTSUP;
-    const int32_t start = TW_FIELD_START_NS, end = TW_FIELD_END_NS;
+    const int32_t start = TW_FIELD_START_NS;
     const int32_t arrivals = TW_FIELD_CHUNK_ARRIVAL_NS, status = TW_FIELD_STATUS;
     const hostile all[] = {
         {schema_released, invalid, 0, "schema: the schema was released"},
@@ -1573,7 +1574,6 @@ START_TEST(contradictions)
     static everything e;
     tw_recorder *recorder = recorder_new();
 
-    (void)end;
     make_everything(&e);
     assert_ok(append(recorder, &e.b));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
