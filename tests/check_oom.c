@@ -2,9 +2,11 @@
 /* Each allocation fails once, and once it and all after it: objects stay as they were and
  * usable, and nothing is lost. */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arrays.h"
 #include "vocabulary.h"
 
 /* ---- Records ----------------------------------------------------------------------- */
@@ -92,7 +94,7 @@ END_TEST
 static results untouched, now, complete;
 
 /* How to append the second part. */
-enum way { ALL_OR_NOTHING, SKIPPING, BY_COLUMNS, ONE_BY_ONE, WAYS };
+enum way { ALL_OR_NOTHING, SKIPPING, BY_COLUMNS, ONE_BY_ONE, BY_ARROW, BY_STREAM, WAYS };
 
 static tw_columns columns_of(const tw_record *r, size_t count, uint64_t *offsets,
                              int64_t *arrivals)
@@ -120,6 +122,91 @@ static tw_columns columns_of(const tw_record *r, size_t count, uint64_t *offsets
     };
 }
 
+/* Buffers of an array of records, whose chunks are gaps, so that they need a copy. */
+typedef struct arrow_buffers {
+    int64_t field[6][SECOND];
+    uint8_t valid[6][SECOND / 8 + 1], has_tokens[SECOND / 8 + 1];
+    int32_t offsets[SECOND + 1];
+    int64_t gaps[SECOND * CHUNKS], tokens[SECOND * CHUNKS];
+    uint8_t status[SECOND];
+    batch b;
+} arrow_buffers;
+
+static void fill_arrow(arrow_buffers *a, const tw_record *r, int count)
+{
+    static const char *const names[] = {"credit_issued_ns",    "start_ns",
+                                        "generation_start_ns", "end_ns",
+                                        "input_tokens",        "output_tokens"};
+    static const int32_t words[] = {0, 2, 8, 17};
+
+    memset(a, 0, sizeof *a);
+    batch_init(&a->b, count);
+    for (int i = 0; i < count; i++) {
+        const int64_t values[] = {r[i].credit_issued_ns,    r[i].start_ns,
+                                  r[i].generation_start_ns, r[i].end_ns,
+                                  r[i].input_tokens,        r[i].output_tokens};
+        int64_t last = r[i].generation_start_ns;
+        int32_t at = a->offsets[i];
+
+        for (int f = 0; f < 6; f++) {
+            a->field[f][i] = values[f];
+            if (values[f] != (f < 4 ? TW_TIME_NONE : TW_TOKENS_NONE))
+                a->valid[f][i / 8] |= (uint8_t)(1 << i % 8);
+        }
+        if (r[i].chunk_tokens)
+            a->has_tokens[i / 8] |= (uint8_t)(1 << i % 8);
+        a->status[i] = (uint8_t)r[i].status;
+        for (uint64_t k = 0; k < r[i].chunk_count; k++, at++) {
+            a->gaps[at] = r[i].chunk_arrival_ns[k] - last;
+            a->tokens[at] = r[i].chunk_tokens ? r[i].chunk_tokens[k] : 0;
+            last = r[i].chunk_arrival_ns[k];
+        }
+        a->offsets[i + 1] = at;
+    }
+    for (int f = 0; f < 6; f++)
+        (void)batch_add(&a->b, names[f], "l", a->valid[f], a->field[f]);
+    (void)batch_add(&a->b, "status", "C", NULL, a->status);
+    (void)batch_add_dictionary(&a->b, "u", 3, words, "okfailedcancelled");
+    (void)batch_add(&a->b, "chunk_arrival_ns", "+l", NULL, a->offsets);
+    (void)batch_add_items(&a->b, "tDn", a->offsets[count], NULL, a->gaps);
+    (void)batch_add(&a->b, "chunk_tokens", "+l", a->has_tokens, a->offsets);
+    (void)batch_add_items(&a->b, "l", a->offsets[count], NULL, a->tokens);
+}
+
+static int32_t append_arrow(tw_recorder *recorder, size_t *accepted)
+{
+    static arrow_buffers all;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    int32_t status;
+
+    fill_arrow(&all, records + FIRST, SECOND);
+    schema = batch_schema(&all.b);
+    array = batch_array(&all.b);
+    status = tw_recorder_append_arrow(recorder, &schema, &array, 0, accepted);
+    assert_i64(all.b.array_releases, 1);
+    return status;
+}
+
+static int32_t append_stream(tw_recorder *recorder, size_t *accepted)
+{
+    enum { PART = SECOND / 2 };
+    static arrow_buffers parts[2];
+    batch *const list[] = {&parts[0].b, &parts[1].b};
+    feed f = {.batches = list, .count = 2};
+    struct ArrowArrayStream stream = feed_stream(&f);
+    int32_t status;
+
+    fill_arrow(&parts[0], records + FIRST, PART);
+    fill_arrow(&parts[1], records + FIRST + PART, PART);
+    status = tw_recorder_append_arrow_stream(recorder, &stream, 0, accepted);
+    assert_i64(f.releases, 1);
+    assert_i64(parts[0].b.schema_releases, 1);
+    for (int i = 0; i < 2; i++)
+        assert_i64(parts[i].b.array_releases, i < f.next);
+    return status;
+}
+
 static int32_t append_second(tw_recorder *recorder, int way, size_t *accepted)
 {
     static uint64_t offsets[SECOND + 1];
@@ -136,6 +223,10 @@ static int32_t append_second(tw_recorder *recorder, int way, size_t *accepted)
             status = tw_recorder_append(recorder, &records[tw_recorder_count(recorder)],
                                         1, sizeof *records, 0, NULL);
         return status;
+    case BY_ARROW:
+        return append_arrow(recorder, accepted);
+    case BY_STREAM:
+        return append_stream(recorder, accepted);
     default:
         return tw_recorder_append(recorder, records + FIRST, SECOND, sizeof *records,
                                   way == SKIPPING ? TW_APPEND_SKIP_INVALID : 0, accepted);
@@ -302,6 +393,100 @@ START_TEST(analyze_fails)
 }
 END_TEST
 
+/* ---- Streams ----------------------------------------------------------------------- */
+
+static int32_t make_stream(struct ArrowArrayStream *stream, const tw_analysis *analysis,
+                           int which)
+{
+    switch (which) {
+    case 0:
+        return tw_arrow_metrics(stream, analysis);
+    case 1:
+        return tw_arrow_curve(stream, analysis, TW_EFFECTIVE_CONCURRENCY);
+    default:
+        return tw_arrow_series(stream, analysis, TW_EFFECTIVE_CONCURRENCY, 0, 100, 9000);
+    }
+}
+
+/* Reads all that a stream has, with an allocation that fails; each is tried again then.
+ * The rows, or -1 if there was no stream. */
+static int64_t read_stream(memory *m, const tw_analysis *analysis, int which, uint64_t n,
+                           int all, int *failures)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    int64_t rows = 0;
+    int code;
+
+    let_fail(m, n, all);
+    if (make_stream(&stream, analysis, which) == TW_ERR_NOMEM) {
+        ++*failures;
+        memory_fail_never(m);
+        assert_ok(make_stream(&stream, analysis, which));
+    }
+    if (stream.get_schema(&stream, &schema)) {
+        assert_text(stream.get_last_error(&stream), tw_strerror(TW_ERR_NOMEM));
+        ++*failures;
+        memory_fail_never(m);
+        assert_i64(stream.get_schema(&stream, &schema), 0);
+    }
+    for (;;) {
+        struct ArrowArray array;
+
+        code = stream.get_next(&stream, &array);
+        if (code) {
+            assert_i64(code, ENOMEM);
+            assert_text(stream.get_last_error(&stream), tw_strerror(TW_ERR_NOMEM));
+            ++*failures;
+            memory_fail_never(m);
+            continue;
+        }
+        if (!array.release)
+            break;
+        rows += array.length;
+        array.release(&array);
+    }
+    memory_fail_never(m);
+    schema.release(&schema);
+    stream.release(&stream);
+    return rows;
+}
+
+START_TEST(stream_fails)
+{
+    const int which = _i / 2, all = _i % 2;
+    tw_options options = options_new();
+    tw_recorder *recorder;
+    tw_analysis *analysis;
+    memory m;
+    uint64_t n, live;
+    int64_t wanted;
+    int failures = 0;
+
+    make_records();
+    recorder = recorder_of(records, COUNT);
+    memory_init(&m);
+    options.allocator = &m.allocator;
+    analysis = analysis_new(&recorder, 1, &options);
+    tw_recorder_free(recorder);
+    live = atomic_load(&m.live_bytes);
+    wanted = read_stream(&m, analysis, which, UINT32_MAX, 0, &failures);
+    assert_that(wanted > 0 && failures == 0);
+    for (n = 1;; n++) {
+        vocabulary_context("stream %d, allocation %d fails", which, (int)n);
+        failures = 0;
+        assert_i64(read_stream(&m, analysis, which, n, all, &failures), wanted);
+        assert_u64(atomic_load(&m.live_bytes), live);
+        if (failures == 0)
+            break;
+        assert_i64(failures, 1);
+    }
+    assert_that(n >= (which == 2 ? 5 : 4)); /* stream, schema, arrays, and none */
+    tw_analysis_free(analysis);
+    memory_done(&m);
+}
+END_TEST
+
 /* Queries and reports take no memory, whatever they ask for. */
 START_TEST(queries_allocate_nothing)
 {
@@ -341,6 +526,7 @@ int main(void)
     tcase_add_loop_test(recorder, append_fails, 0, 2 * WAYS);
     tcase_add_loop_test(recorder, reserve_fails, 0, 2);
     tcase_add_loop_test(analysis, analyze_fails, 0, 2);
+    tcase_add_loop_test(analysis, stream_fails, 0, 6);
     tcase_add_test(analysis, queries_allocate_nothing);
     return vocabulary_main(suite);
 }

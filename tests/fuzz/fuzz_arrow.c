@@ -441,7 +441,7 @@ typedef struct feed {
     world *w;
     struct ArrowSchema schema;
     uint64_t batches;
-    int64_t rows; /* that were given out */
+    uint64_t rows; /* that were given out, by their word */
 } feed;
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
@@ -467,7 +467,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
         return 12;
     f->batches--;
     make_array(f->w, &f->schema, out);
-    f->rows += out->length;
+    f->rows += (uint64_t)out->length;
     return 0;
 }
 
@@ -490,7 +490,7 @@ static void release_stream(struct ArrowArrayStream *stream)
 /* ---- Invariants -------------------------------------------------------------------- */
 
 static void check_append(const tw_recorder *recorder, uint64_t before, uint64_t refused,
-                         int32_t status, int skip, size_t accepted, int64_t rows)
+                         int32_t status, int skip, size_t accepted, uint64_t rows)
 {
     tw_balance balance = {.struct_size = sizeof balance};
     tw_error error = {.struct_size = sizeof error};
@@ -503,7 +503,7 @@ static void check_append(const tw_recorder *recorder, uint64_t before, uint64_t 
     switch (status) {
     case TW_OK:
         EXPECT(tw_recorder_count(recorder) == before + accepted);
-        EXPECT(rows >= 0 && accepted + (balance.refused - refused) == (uint64_t)rows);
+        EXPECT(accepted + (balance.refused - refused) == rows);
         EXPECT(skip || balance.refused == refused);
         return;
     case TW_ERR_RANGE:
@@ -585,7 +585,7 @@ static void append_once(world *w, tw_recorder *recorder)
     const uint64_t before = tw_recorder_count(recorder);
     tw_balance balance = {.struct_size = sizeof balance};
     size_t accepted = 77;
-    int64_t rows;
+    uint64_t rows;
     int32_t status;
 
     EXPECT(tw_recorder_balance(recorder, &balance) == TW_OK);
@@ -606,7 +606,7 @@ static void append_once(world *w, tw_recorder *recorder)
 
         make_schema(w, &schema);
         make_array(w, &schema, &array);
-        rows = array.length;
+        rows = (uint64_t)array.length;
         status = tw_recorder_append_arrow(recorder, &schema, &array, flags, &accepted);
         EXPECT(!array.release);
         if (schema.release)
