@@ -131,7 +131,7 @@ run_suites() { # machine
             oracle=tests/oracle.c
         fi
         # shellcheck disable=SC2086
-        if ! build_program "$suite" "$source" tests/vocabulary.c tests/workload.c \
+        if ! build_program "$suite" "$source" tests/vocabulary.c tests/arrays.c tests/workload.c \
             $oracle; then
             fail "$1" "$suite does not build"
             bad=1

@@ -3,7 +3,7 @@
 """The documents show what the programs print: in every code block that begins with
 '$ timeweight ...' or '$ quickstart', the lines that follow stand in the program's output, in
 any order but to the letter. A block of C that has a main() is the quick start. What
-doc/embedding.md shows stands in a file of tests/embedding, block by block.
+doc/embedding.md shows stands in a file of tests/embedding or tests/arrow, block by block.
 
     test_documents.py SOURCE_DIR TIMEWEIGHT QUICKSTART
 """
@@ -24,7 +24,8 @@ def main():
         return "\n".join(line.strip() for line in text.splitlines())
 
     embedding = [unindented(path.read_text())
-                 for path in (source / "tests" / "embedding").glob("*/*")]
+                 for pattern in ("embedding/*/*", "arrow/*.py")
+                 for path in (source / "tests").glob(pattern)]
 
     for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:
         for block in re.findall(r"^```\w*\n(.*?)^```$", document.read_text(), flags=re.M | re.S):
@@ -32,7 +33,7 @@ def main():
             if document.name == "embedding.md":
                 checked += 1
                 if not any(unindented(block) in text for text in embedding):
-                    failures.append(f"{document.name}: not in tests/embedding: {block}")
+                    failures.append(f"{document.name}: not in a test: {block}")
                 continue
             if "int main(void)" in block:
                 checked += 1

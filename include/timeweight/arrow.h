@@ -20,27 +20,27 @@ TW_BEGIN_DECLS
  *
  *  | column | type |
  *  |---|---|
- *  | `credit_issued_ns` `start_ns` `generation_start_ns` `end_ns` | integer, float, timestamp |
- *  | `input_tokens` `output_tokens` | integer, float |
- *  | `status` | utf8, large utf8 or utf8 view, also behind a dictionary: `ok`, `failed`, `cancelled` |
+ *  | the four times (`start_ns` ...) | integer, float, timestamp |
+ *  | `input_tokens`, `output_tokens` | integer, float |
+ *  | `status`: `ok`, `failed`, `cancelled` | text, also behind a dictionary |
  *  | `streaming` | boolean |
- *  | `chunk_arrival_ns` | list of integer, float, timestamp (arrivals) or duration (gaps) |
+ *  | `chunk_arrival_ns` | list of integer, float, timestamp, or duration (gaps) |
  *  | `chunk_tokens` | list of integer, float |
  *
  *  - Integers have any width and sign, and are ns where they are times.
- *  - Floats are float32 and float64. They must be whole and at most 2^53
- *    (#TW_RULE_NUMBER_INEXACT): NaN is no null.
- *  - Timestamps are of any time zone, and become ns since 1970 exactly.
- *  - Lists are lists, large lists and list views of either size. No list, null and the
- *    empty list are the same: no chunks. A null inside of a list is refused.
+ *  - Floats are float32 and float64, whole and at most 2^53 (#TW_RULE_NUMBER_INEXACT). NaN
+ *    is no null.
+ *  - Timestamps have any unit and time zone, and become ns since 1970 exactly.
+ *  - Texts are utf8, large utf8 or utf8 view; lists are lists, large lists or list views
+ *    of either size. No list, null and the empty list are the same: no chunks. A null
+ *    inside of a list is refused.
  *  - Durations are the gaps between successive chunks, the first since
  *    `generation_start_ns`.
- *  - The null type stands for any of these.
- *  - There is no special number: 2^61 ns are exceeded by #TW_TIME_NONE as by any other
- *    such number, and -1 is no count of tokens.
- *  - A value that no field can hold is refused by a rule like a record that breaks one:
- *    before the rules about the record as a whole, and at the nearest 64-bit integer where
- *    it exceeds those.
+ *  - The null type stands for any of these. No number means "not recorded":
+ *    #TW_TIME_NONE is a time out of range here, and #TW_TOKENS_NONE such a count.
+ *  - A value that its field cannot hold is refused by a rule, like a record that breaks
+ *    one, and before those. A number beyond 64 bits is taken for the nearest one of 64
+ *    bits, which no rule lets pass.
  *
  *  What is said of the array itself (lengths, offsets, buffers, children) is checked as far
  *  as it can be, whatever the flags: an array that contradicts itself is refused as a
@@ -49,6 +49,7 @@ TW_BEGIN_DECLS
  */
 
 #ifndef ARROW_C_DATA_INTERFACE
+/** The specification's guard: whoever defines the two structs defines it too. */
 #define ARROW_C_DATA_INTERFACE
 
 /** ArrowSchema::flags: the order of a dictionary's values means something. */
@@ -88,6 +89,7 @@ struct ArrowArray {
 #endif
 
 #ifndef ARROW_C_STREAM_INTERFACE
+/** The specification's guard of the struct below. */
 #define ARROW_C_STREAM_INTERFACE
 
 /** Arrays of one type, one after the other: of the Arrow C stream interface. */

@@ -347,6 +347,25 @@ def by_the_address():
     wanted.free()
 
 
+@test
+def as_documented():
+    """The lines that doc/embedding.md shows."""
+    lib, handle = ctypes.CDLL(sys.argv[1]), tw.Recorder(LIB)
+    lib.tw_recorder_append_arrow_stream.argtypes = [c_void_p, c_void_p, c_uint32, c_void_p]
+    recorder, run = handle.handle, make_run(10, 20)
+    for table in (arrow_table(run), polars_frame(run)):
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype = ctypes.c_void_p
+        pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+        capsule = table.__arrow_c_stream__()  # or of a polars frame, a DuckDB relation
+        stream = pointer_of(capsule, b"arrow_array_stream")
+        status = lib.tw_recorder_append_arrow_stream(recorder, stream, 0, None)
+        equal(status, tw.OK)
+    equal(handle.count(), 20)
+    handle.free()
+
+
 # ---- Errors ------------------------------------------------------------------------------
 
 @test
