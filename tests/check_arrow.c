@@ -1423,6 +1423,8 @@ HARM(view_negative, list->schema.format = "+vl"; list->array.n_buffers = 3;
      e->sizes[0] = -1; list->buffers[2] = e->sizes)
 HARM(view_beyond, list->schema.format = "+vl"; list->array.n_buffers = 3; e->sizes[0] = 4;
      list->buffers[2] = e->sizes)
+HARM(view_straddles, list->schema.format = "+vl"; list->array.n_buffers = 3;
+     e->offsets[0] = e->sizes[0] = 2; list->buffers[2] = e->sizes)
 HARM(view_before, list->schema.format = "+vl"; list->array.n_buffers = 3;
      e->offsets[0] = INT32_MIN; list->buffers[2] = e->offsets + 1)
 HARM(dictionary_none, status->array.dictionary = NULL)
@@ -1548,6 +1550,8 @@ START_TEST(contradictions)
         {view_negative, invalid, arrivals,
          "chunk_arrival_ns: a list's offsets go back or lead outside"},
         {view_beyond, invalid, arrivals,
+         "chunk_arrival_ns: a list's offsets go back or lead outside"},
+        {view_straddles, invalid, arrivals,
          "chunk_arrival_ns: a list's offsets go back or lead outside"},
         {view_before, invalid, arrivals,
          "chunk_arrival_ns: a list's offsets go back or lead outside"},

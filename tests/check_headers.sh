@@ -22,6 +22,26 @@ check() { # compiler, standard, language, more flags...
     done
 }
 
+# Arrow's structs may come from anyone first, or be defined again behind the same guards.
+check_arrow() { # compiler, standard, language
+    command -v "$1" >/dev/null || return 0
+    structs=$(sed -n '/^#ifndef ARROW_C_DATA/,/^#endif/p; /^#ifndef ARROW_C_STREAM/,/^#endif/p' \
+        "$source/timeweight/arrow.h")
+    for order in foreign-first ours-first; do
+        {
+            echo '#include <stdint.h>'
+            [ $order = ours-first ] || echo "$structs"
+            echo '#include <timeweight/arrow.h>'
+            [ $order = foreign-first ] || echo "$structs"
+            echo 'extern struct ArrowArrayStream stream;'
+        } | "$1" "-std=$2" -x "$3" -fsyntax-only -I"$built" -I"$source" -Wall -Wextra \
+            -Wpedantic -Werror - || { echo "arrow.h: $order does not compile" >&2; exit 1; }
+        checked=$((checked + 1))
+    done
+}
+check_arrow gcc c99 c
+check_arrow g++ c++98 c++
+
 for compiler in gcc clang; do
     for standard in c99 c11 c17; do
         check $compiler $standard c -Wconversion -Wshadow -Wc++-compat -Wstrict-prototypes

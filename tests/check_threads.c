@@ -363,6 +363,106 @@ START_TEST(queries_on_many_threads)
 }
 END_TEST
 
+/* ---- Streams: what one thread reads, others release -------------------------------- */
+
+enum { COLUMNS = 3, SEGMENTS_MOST = 8192 };
+
+/* A column of a curve that was moved out of its array. */
+typedef struct holder {
+    pthread_t thread;
+    const char *wrong;
+    struct ArrowArray column;
+    const tw_segment *wanted;
+    int which;
+} holder;
+
+static void *run_holder(void *argument)
+{
+    holder *me = argument;
+
+    for (int64_t i = 0; i < me->column.length; i++) {
+        const tw_segment *s = &me->wanted[i];
+        const void *cell = (const char *)me->column.buffers[1] + i * 8;
+        const void *wanted = me->which == 0   ? (const void *)&s->begin_ns
+                             : me->which == 1 ? (const void *)&s->end_ns
+                                              : (const void *)&s->value;
+        EXPECT(me, memcmp(cell, wanted, 8) == 0);
+    }
+    me->column.release(&me->column);
+    EXPECT(me, !me->column.release);
+    return NULL;
+}
+
+/* Reads a curve of its own, and has each column checked and released by another thread. */
+static void *run_reader_of_stream(void *argument)
+{
+    querier *me = argument;
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    tw_segment *segments = malloc(SEGMENTS_MOST * sizeof *segments);
+    holder holders[COLUMNS];
+    size_t count;
+    int64_t from = INT64_MIN;
+
+    EXPECT(me, segments);
+    EXPECT(me, tw_arrow_curve(&stream, me->analysis, TW_TOKENS_IN_FLIGHT) == TW_OK);
+    while (segments && !me->wrong) {
+        EXPECT(me, stream.get_next(&stream, &array) == 0);
+        if (!array.release)
+            break;
+        EXPECT(me, tw_analysis_curve(me->analysis, TW_TOKENS_IN_FLIGHT, from, segments,
+                                     SEGMENTS_MOST, sizeof *segments, &count,
+                                     &from) == TW_OK);
+        EXPECT(me, (size_t)array.length == count);
+        for (int c = 0; c < COLUMNS; c++) {
+            holders[c] = (holder){
+                .column = *array.children[c], .wanted = segments, .which = c};
+            array.children[c]->release = NULL;
+            EXPECT(me, pthread_create(&holders[c].thread, NULL, run_holder,
+                                      &holders[c]) == 0);
+        }
+        array.release(&array);
+        for (int c = 0; c < COLUMNS; c++) {
+            pthread_join(holders[c].thread, NULL);
+            EXPECT(me, !holders[c].wrong);
+        }
+    }
+    stream.release(&stream);
+    free(segments);
+    return NULL;
+}
+
+START_TEST(streams_on_many_threads)
+{
+    enum { STREAMED = 12000 };
+    static querier readers[QUERIERS];
+    tw_options options = options_new();
+    tw_recorder *recorder;
+    tw_analysis *analysis;
+    memory m;
+
+    memory_init(&m);
+    options.allocator = &m.allocator;
+    make_records(STREAMED);
+    recorder = recorder_of(records, STREAMED);
+    analysis = analysis_new(&recorder, 1, &options);
+    tw_recorder_free(recorder);
+    for (int i = 0; i < QUERIERS; i++) {
+        readers[i].analysis = analysis;
+        assert_i64(
+            pthread_create(&readers[i].thread, NULL, run_reader_of_stream, &readers[i]),
+            0);
+    }
+    for (int i = 0; i < QUERIERS; i++) {
+        assert_i64(pthread_join(readers[i].thread, NULL), 0);
+        check_worker(readers[i].wrong);
+    }
+    tw_analysis_free(analysis);
+    memory_done(&m);
+    free_records();
+}
+END_TEST
+
 /* ---- Clearing while an older analysis is in use ------------------------------------ */
 
 typedef struct keeper {
@@ -428,5 +528,6 @@ int main(void)
     tcase_add_test(writing, several_writers);
     tcase_add_test(writing, clear_under_an_analysis);
     tcase_add_test(querying, queries_on_many_threads);
+    tcase_add_test(querying, streams_on_many_threads);
     return vocabulary_main(suite);
 }
