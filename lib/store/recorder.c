@@ -131,7 +131,6 @@ void twi_append_begin(twi_append *append, tw_recorder *recorder, bool skip_inval
                                   : (twi_block_mark){NULL, 0};
     append->balance = recorder->balance;
     append->row = 0;
-    memset(append->refused, 0, sizeof append->refused);
     append->first.rule = TW_RULE_NONE;
 }
 
@@ -148,6 +147,16 @@ int32_t twi_append_fail(twi_append *append, int32_t status, const twi_fault *fau
     return status;
 }
 
+static void skip(twi_append *append, const twi_fault *fault)
+{
+    if (!append->first.rule) {
+        append->first = *fault;
+        append->first_row = append->row;
+        memset(append->refused, 0, sizeof append->refused);
+    }
+    append->refused[fault->rule]++;
+}
+
 int32_t twi_append_rows(twi_append *append, twi_record_fn get, const void *source,
                         size_t count)
 {
@@ -159,11 +168,7 @@ int32_t twi_append_rows(twi_append *append, twi_record_fn get, const void *sourc
         if (!status)
             status = check_record(&record, &fault);
         if (status == TW_ERR_RANGE && append->skip_invalid) {
-            append->refused[fault.rule]++;
-            if (!append->first.rule) {
-                append->first = fault;
-                append->first_row = append->row;
-            }
+            skip(append, &fault);
             continue;
         }
         if (!status && !write_row(append, &record))
@@ -180,12 +185,13 @@ void twi_append_end(twi_append *append, size_t *accepted)
     const uint64_t before = atomic_load_explicit(&recorder->published,
                                                  memory_order_relaxed);
 
-    if (append->first.rule)
+    if (append->first.rule) {
         twi_recorder_set_error(recorder, TW_ERR_RANGE, append->first_row, &append->first);
-    for (int i = 0; i < TW_RULE_LIMIT; i++)
-        if (append->refused[i])
-            atomic_fetch_add_explicit(&recorder->refused[i], append->refused[i],
-                                      memory_order_relaxed);
+        for (int i = 0; i < TW_RULE_LIMIT; i++)
+            if (append->refused[i])
+                atomic_fetch_add_explicit(&recorder->refused[i], append->refused[i],
+                                          memory_order_relaxed);
+    }
     recorder->tail = append->tail;
     recorder->balance = append->balance;
     if (accepted)

@@ -69,10 +69,10 @@ typedef struct twi_append {
     uint64_t published;  /* number of rows before it, over all blocks */
     twi_block_mark mark; /* of the recorder's tail as it was */
     tw_balance balance;
-    uint64_t row; /* number of rows that were looked at */
-    uint64_t refused[TW_RULE_LIMIT];
-    twi_fault first; /* refusal, if any was skipped */
+    uint64_t row;    /* number of rows that were looked at */
+    twi_fault first; /* refusal, if any was skipped; the two below are set with it */
     uint64_t first_row;
+    uint64_t refused[TW_RULE_LIMIT];
 } twi_append;
 
 void twi_append_begin(twi_append *append, tw_recorder *recorder, bool skip_invalid);

@@ -305,7 +305,7 @@ static int32_t get_status(const twi_arrow_batch *batch, uint64_t i, int32_t *sta
     if (!text && length == 0)
         return contradict(batch, fault, f, "the offsets of a text contradict each other");
     for (int32_t s = TW_RECORD_OK; text && s <= TW_RECORD_CANCELLED; s++)
-        if (length == strlen(names[s]) && memcmp(text, names[s], length) == 0) {
+        if (length == strlen(names[s]) && memcmp(text, names[s], (size_t)length) == 0) {
             *status = s;
             return TW_OK;
         }
