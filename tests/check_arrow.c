@@ -823,6 +823,20 @@ START_TEST(chunk_rules)
          3,
          0},
         {"neither", "l", {0}, 0, 7, {0}, 0, 7, 0, 0, 0, 0, 0},
+        /* Read as doubles these integers are next to nothing, but not 0. */
+        {"no whole arrival",
+         "g",
+         {0, 20, 30},
+         3,
+         7,
+         {0},
+         -1,
+         7,
+         TW_RULE_NUMBER_INEXACT,
+         A,
+         1,
+         0,
+         0},
         {"back in time",
          "l",
          {10, 20, 19},
@@ -1362,6 +1376,7 @@ HARM(schema_child_released, start->schema.release = NULL)
 HARM(schema_child_format, start->schema.format = NULL)
 HARM(schema_date, start->schema.format = "tdD")
 HARM(schema_no_zone, start->schema.format = "tss")
+HARM(schema_unit, start->schema.format = "tsx:")
 HARM(schema_duration, start->schema.format = "tDn")
 HARM(schema_text, start->schema.format = "u")
 HARM(schema_child_children, start->schema.n_children = 1)
@@ -1375,6 +1390,7 @@ HARM(schema_item_children, items->schema.n_children = 1)
 HARM(schema_item_dictionary, items->schema.dictionary = &words->schema)
 HARM(schema_deep, items->schema.format = "+l")
 HARM(schema_index, status->schema.format = "g")
+HARM(schema_index_children, status->schema.n_children = 1)
 HARM(schema_words, words->schema.format = "z")
 HARM(schema_words_deep, words->schema.dictionary = &items->schema)
 HARM(schema_words_released, words->schema.release = NULL)
@@ -1460,6 +1476,8 @@ START_TEST(contradictions)
          "start_ns: must be an integer, a float or a timestamp, not of format \"tdD\""},
         {schema_no_zone, unknown, start,
          "start_ns: must be an integer, a float or a timestamp, not of format \"tss\""},
+        {schema_unit, unknown, start,
+         "start_ns: must be an integer, a float or a timestamp, not of format \"tsx:\""},
         {schema_duration, unknown, start,
          "start_ns: must be an integer, a float or a timestamp, not of format \"tDn\""},
         {schema_text, unknown, start,
@@ -1487,6 +1505,7 @@ START_TEST(contradictions)
          "not of format \"+l\""},
         {schema_index, unknown, status,
          "status: index: must be an integer, not of format \"g\""},
+        {schema_index_children, invalid, status, "status: must not have children"},
         {schema_words, unknown, status,
          "status: dictionary: must be utf8, not of format \"z\""},
         {schema_words_deep, unknown, status,
