@@ -24,6 +24,7 @@ enum key {
     KEY_TIMEOUT,
 
     KEY_CONCURRENCY,
+    KEY_RAMP,
     KEY_REQUEST_RATE,
     KEY_ARRIVALS,
     KEY_SHAPE,
@@ -49,6 +50,8 @@ static const struct argp_option list[] = {
      "--request-rate or --trace: at most N requests in flight, and those that are due "
      "wait (default: no limit)",
      1},
+    {"ramp", KEY_RAMP, "SEC", 0,
+     "Closed loop: the users begin one by one in this time (default: 0)", 1},
     {"request-rate", KEY_REQUEST_RATE, "R", 0, "Open loop: R requests a second are due",
      1},
     {"arrivals", KEY_ARRIVALS, "constant|poisson|gamma", 0,
@@ -135,6 +138,10 @@ static error_t parse_when(int key, char *text, struct argp_state *state)
     switch (key) {
     case KEY_CONCURRENCY:
         options->concurrency = argument_integer(state, "concurrency", text, 1, 100000);
+        return 0;
+    case KEY_RAMP:
+        options->ramp_ns = argument_duration_ns(state, "ramp", text, NS_PER_SEC,
+                                                LONGEST_SEC);
         return 0;
     case KEY_REQUEST_RATE:
         options->request_rate = argument_decimal(state, "request-rate", text, 1e-6, 1e6);

@@ -26,6 +26,7 @@ struct options {
 
     /* when */
     int64_t concurrency; /* 0: no limit (open loop only) */
+    int64_t ramp_ns;     /* closed loop: until all users have begun */
     double request_rate; /* 0: closed loop, or a trace */
     enum arrivals arrivals;
     double shape;

@@ -369,8 +369,10 @@ static void begin(struct loop *loop)
         plan_next_arrival(loop);
         return;
     }
-    for (size_t i = 0; i < loop->places.limit && !loop->broken; i++)
-        plan_user(loop, loop->begin_ns);
+    int64_t ramp_ns = loop->warmup ? 0 : options->ramp_ns;
+    size_t users = loop->places.limit;
+    for (size_t i = 0; i < users && !loop->broken; i++)
+        plan_user(loop, loop->begin_ns + ramp_ns / (int64_t)users * (int64_t)i);
 }
 
 static bool run_loop(struct loop *loop)

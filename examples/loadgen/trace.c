@@ -174,7 +174,7 @@ static size_t trim(char **line, size_t length)
         *line += 3;
         length -= 3;
     }
-    while (length > 0 && strchr(" \t\r\n", (*line)[length - 1]))
+    while (length > 0 && memchr(" \t\r\n", (*line)[length - 1], 4))
         length--;
     (*line)[length] = '\0';
     return length;
