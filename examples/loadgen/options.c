@@ -129,6 +129,9 @@ static void read_extra(struct options *options, const char *text,
     if (!json_is_object(options->extra))
         argp_error(state, "--extra: must be a JSON object%s%s",
                    options->extra ? "" : ": ", options->extra ? "" : error.text);
+    if (json_object_get(options->extra, "messages") ||
+        json_object_get(options->extra, "prompt"))
+        argp_error(state, "--extra: must not have the prompt");
 }
 
 static error_t parse_when(int key, char *text, struct argp_state *state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "prompt.h"
 #include "../common/random.h"
+#include "buffer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,12 +30,14 @@ static const char words[][6] = {
 #define PROMPTS_STREAM 2
 
 struct line {
-    json_t *text;
+    char *json; /* as a JSON string, with its quotes */
     int64_t words;
 };
 
 struct prompts {
     const struct options *options;
+    char *head;         /* the body up to the members that differ */
+    bool has_limit;     /* max_tokens is in it already */
     struct line *lines; /* NULL: prompts are made up */
     size_t line_count;
     char *pool;
@@ -80,7 +83,11 @@ static const char *add_line(struct prompts *prompts, const char *text, size_t le
     json_t *string = json_stringn(text, length);
     if (!string)
         return "must be UTF-8";
-    prompts->lines[count] = (struct line){.text = string, .words = count_words(text)};
+    prompts->lines[count].json = json_dumps(string, JSON_ENCODE_ANY);
+    prompts->lines[count].words = count_words(text);
+    json_decref(string);
+    if (!prompts->lines[count].json)
+        return "no memory";
     prompts->line_count++;
     return NULL;
 }
@@ -126,89 +133,96 @@ static bool read_file(struct prompts *prompts, const char *path)
     return false;
 }
 
+/* All but the prompt and its limit are the same in each request. */
+static bool make_head(struct prompts *prompts)
+{
+    const struct options *options = prompts->options;
+    json_t *head = json_pack("{s:s}", "model", options->model);
+    bool good = head != NULL;
+    if (good && options->stream)
+        good = json_object_set_new(head, "stream", json_true()) == 0;
+    if (good && options->stream && options->ask_usage)
+        good = json_object_set_new(head, "stream_options",
+                                   json_pack("{s:b}", "include_usage", 1)) == 0;
+    if (good && options->extra)
+        good = json_object_update(head, options->extra) == 0;
+    if (good) {
+        prompts->has_limit = json_object_get(head, "max_tokens") != NULL;
+        prompts->head = json_dumps(head, JSON_COMPACT);
+    }
+    json_decref(head);
+    if (!prompts->head)
+        return false;
+    prompts->head[strlen(prompts->head) - 1] = '\0'; /* it goes on */
+    return true;
+}
+
 struct prompts *prompts_new(const struct options *options)
 {
+    const char *path = options->prompts_path;
     struct prompts *prompts = calloc(1, sizeof *prompts);
-    bool good = false;
     if (prompts) {
         prompts->options = options;
-        good = options->prompts_path ? read_file(prompts, options->prompts_path)
-                                     : fill_pool(prompts);
+        if (!make_head(prompts) || (!path && !fill_pool(prompts)))
+            fprintf(stderr,
+                    "timeweight-loadgen: the body cannot be made: is all of it UTF-8?\n");
+        else if (!path || read_file(prompts, path))
+            return prompts;
     }
-    if (good)
-        return prompts;
-    if (!prompts || !options->prompts_path)
-        fprintf(stderr, "timeweight-loadgen: no memory\n");
     prompts_free(prompts);
     return NULL;
 }
 
-static json_t *make_prompt(const struct prompts *prompts, uint64_t i, int64_t tokens)
+static bool add_text(struct buffer *body, const char *text)
+{
+    return buffer_add(body, text, strlen(text));
+}
+
+/* Needs no escapes. */
+static bool add_words(struct buffer *body, const struct prompts *prompts, uint64_t i,
+                      int64_t tokens)
 {
     struct random random = random_begin(prompts->options->seed, ~i);
-    size_t count = (size_t)tokens;
-    char *text = malloc(count * WORD_LENGTH);
-    if (!text)
-        return NULL;
-    size_t made = 0;
-    for (; made < count && made < OWN_WORDS; made++)
-        put_word(text + made * WORD_LENGTH, &random);
+    size_t left = (size_t)tokens;
+    bool good = add_text(body, "\"");
+    for (int own = 0; good && left > 0 && own < OWN_WORDS; own++, left--)
+        good = buffer_add(body, words[random_bits(&random) % WORDS], WORD_LENGTH);
     size_t from = (size_t)(random_bits(&random) % POOL_WORDS);
-    while (made < count) {
-        size_t piece = POOL_WORDS - from;
-        piece = piece < count - made ? piece : count - made;
-        memcpy(text + made * WORD_LENGTH, prompts->pool + from * WORD_LENGTH,
-               piece * WORD_LENGTH);
-        made += piece;
+    while (good && left > 0) {
+        size_t piece = POOL_WORDS - from < left ? POOL_WORDS - from : left;
+        good = buffer_add(body, prompts->pool + from * WORD_LENGTH, piece * WORD_LENGTH);
+        left -= piece;
         from = 0;
     }
-    json_t *string = json_stringn(text + 1, count * WORD_LENGTH - 1);
-    free(text);
-    return string;
+    return good && add_text(body, "\"");
 }
 
-static json_t *choose_prompt(const struct prompts *prompts, uint64_t i,
-                             int64_t *input_tokens)
+static bool add_prompt(struct buffer *body, const struct prompts *prompts, uint64_t i,
+                       int64_t *input_tokens)
 {
     if (!prompts->lines)
-        return make_prompt(prompts, i, *input_tokens);
+        return add_words(body, prompts, i, *input_tokens);
     const struct line *line = &prompts->lines[i % prompts->line_count];
     *input_tokens = line->words;
-    return json_incref(line->text);
-}
-
-/* Steals the prompt. */
-static json_t *make_body(const struct options *options, json_t *prompt,
-                         int64_t output_tokens)
-{
-    json_t *body = options->chat
-                       ? json_pack("{s:s, s:[{s:s, s:o}]}", "model", options->model,
-                                   "messages", "role", "user", "content", prompt)
-                       : json_pack("{s:s, s:o}", "model", options->model, "prompt",
-                                   prompt);
-    bool good = body &&
-                json_object_set_new(body, "max_tokens", json_integer(output_tokens)) == 0;
-    if (good && options->stream)
-        good = json_object_set_new(body, "stream", json_true()) == 0;
-    if (good && options->stream && options->ask_usage)
-        good = json_object_set_new(body, "stream_options",
-                                   json_pack("{s:b}", "include_usage", 1)) == 0;
-    if (good && options->extra)
-        good = json_object_update(body, options->extra) == 0;
-    if (good)
-        return body;
-    json_decref(body);
-    return NULL;
+    return add_text(body, line->json);
 }
 
 char *prompts_body(struct prompts *prompts, uint64_t i, int64_t *input_tokens,
                    int64_t output_tokens)
 {
-    json_t *prompt = choose_prompt(prompts, i, input_tokens);
-    json_t *body = prompt ? make_body(prompts->options, prompt, output_tokens) : NULL;
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    json_decref(body);
-    return text;
+    bool chat = prompts->options->chat;
+    struct buffer body = {0};
+    char limit[64] = "";
+    if (!prompts->has_limit)
+        (void)snprintf(limit, sizeof limit, ",\"max_tokens\":%" PRId64, output_tokens);
+    if (add_text(&body, prompts->head) && add_text(&body, limit) &&
+        add_text(&body, chat ? ",\"messages\":[{\"role\":\"user\",\"content\":"
+                             : ",\"prompt\":") &&
+        add_prompt(&body, prompts, i, input_tokens) &&
+        add_text(&body, chat ? "}]}" : "}") && buffer_add(&body, "", 1))
+        return body.bytes;
+    buffer_clear(&body);
+    return NULL;
 }
 
 void prompts_free(struct prompts *prompts)
@@ -216,8 +230,9 @@ void prompts_free(struct prompts *prompts)
     if (!prompts)
         return;
     for (size_t i = 0; i < prompts->line_count; i++)
-        json_decref(prompts->lines[i].text);
+        free(prompts->lines[i].json);
     free(prompts->lines);
+    free(prompts->head);
     free(prompts->pool);
     free(prompts);
 }

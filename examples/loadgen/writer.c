@@ -31,7 +31,12 @@ bool writer_open(struct writer *writer, const char *path)
     writer->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
     if (!writer->file)
         return complain(path, errno);
-    (void)setvbuf(writer->file, NULL, _IOFBF, FILE_BUFFER);
+    writer->buffer = malloc(FILE_BUFFER);
+    if (!writer->buffer) {
+        (void)writer_close(writer);
+        return complain(path, ENOMEM);
+    }
+    (void)setvbuf(writer->file, writer->buffer, _IOFBF, FILE_BUFFER);
     return true;
 }
 
@@ -200,8 +205,14 @@ bool writer_close(struct writer *writer)
     if (!writer->file)
         return true;
     errno = 0;
-    if (writer->file == stdout ? fflush(stdout) != 0 : fclose(writer->file) != 0)
+    if (fflush(writer->file) != 0 || ferror(writer->file))
         note_error(writer);
+    if (writer->file != stdout) { /* which keeps its buffer */
+        if (fclose(writer->file) != 0)
+            note_error(writer);
+        free(writer->buffer);
+    }
+    writer->buffer = NULL;
     writer->file = NULL;
     return writer->error == 0 || complain(writer->path, writer->error);
 }

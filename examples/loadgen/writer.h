@@ -11,6 +11,7 @@
 /* A file of JSON Lines that is written as the run goes. Zero is none. */
 struct writer {
     FILE *file;
+    char *buffer; /* of the file: larger than a line */
     const char *path;
     size_t pending; /* bytes of whole lines that are not in the file yet */
     int error;      /* errno of the first failure */
