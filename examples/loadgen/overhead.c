@@ -62,8 +62,8 @@ void overhead_print(const struct overhead *overhead, int64_t end_ns, double late
             (double)overhead->longest_turn_ns / 1e6);
     if (late[1] > limit_ms || busy > BUSY_SHARE)
         fprintf(file,
-                "Warning:   the generator was a bottleneck: %s. The latencies above "
-                "are partly its own.\n",
+                "Warning:   the generator (or its machine) was a bottleneck: %s. The "
+                "latencies above are partly its own.\n",
                 busy > BUSY_SHARE ? "it had hardly any time left"
                                   : "it started requests late");
 }

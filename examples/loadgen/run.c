@@ -244,8 +244,9 @@ static void cut(struct loop *loop, struct request *request, int64_t now_ns)
         request->end_ns = now_ns;
         set_error(request, TW_RECORD_CANCELLED, "cancelled by an interrupt");
         count(loop, request);
-    } else {
-        run->in_flight += !loop->warmup;
+    } else if (!loop->warmup) {
+        run->in_flight++;
+        failures_add(&run->failures, "in flight at the end");
     }
     record(loop, request, now_ns);
 }

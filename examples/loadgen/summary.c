@@ -145,8 +145,6 @@ static bool print_tables(const struct run *run, const tw_analysis *analysis)
     print_tokens(run);
     overhead_print(&run->overhead, run->end_ns, median_latency_ms(analysis), stdout);
     failures_print(&run->failures, stdout);
-    if (run->in_flight > 0)
-        printf("%6" PRIu64 "  in flight at the end\n", run->in_flight);
     print_command(run);
     return good;
 }
