@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The options that `timeweight COMMAND --help` lists and those in timeweight(1) are the same, with
-the same arguments; libtimeweight(3) names each public function, and no other.
+the same arguments, and likewise those of timeweight-loadgen if it is there; libtimeweight(3) names
+each public function, and no other.
 
-    check_manual.py SOURCE_DIR TIMEWEIGHT
+    check_manual.py SOURCE_DIR TIMEWEIGHT [LOADGEN]
 """
 
 import pathlib
@@ -64,6 +65,13 @@ def main():
         checked += len(options)
         if not command:
             expect_same("commands", sorted(commands), sorted(c for c in COMMANDS if c))
+    for loadgen in sys.argv[3:]:
+        options, _ = helped(pathlib.Path(loadgen).resolve(), "")
+        page = (source / "doc" / "timeweight-loadgen.1.scd").read_text()
+        expect_same("timeweight-loadgen", dict(sorted(options.items())),
+                    dict(sorted(described(page, COMMON).items())))
+        checked += len(options)
+    page = (source / "doc" / "timeweight.1.scd").read_text()
     for command in COMMANDS[1:]:
         if f"\n*timeweight* *{command}*" not in page:
             failures.append(f"timeweight(1): no synopsis of {command}")

@@ -2,6 +2,7 @@
 #include "overhead.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 /* It warns if 1 % of the requests were later than the larger of these two, or if it had
  * hardly any time left. */
@@ -9,9 +10,16 @@
 #define LATE_SHARE 0.01
 #define BUSY_SHARE 0.9
 
+static int64_t cpu_ns(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return used.tv_sec * INT64_C(1000000000) + used.tv_nsec;
+}
+
 bool overhead_begin(struct overhead *overhead, int64_t now_ns)
 {
-    *overhead = (struct overhead){.begin_ns = now_ns};
+    *overhead = (struct overhead){.begin_ns = now_ns, .begin_cpu_ns = cpu_ns()};
     return tw_recorder_new(&overhead->recorder, NULL) == TW_OK;
 }
 
@@ -51,14 +59,15 @@ void overhead_print(const struct overhead *overhead, int64_t end_ns, double late
     double late[3];
     double run_ns = (double)(end_ns - overhead->begin_ns);
     double busy = run_ns > 0 ? 1 - (double)overhead->waited_ns / run_ns : 0;
+    double cpu = run_ns > 0 ? (double)(cpu_ns() - overhead->begin_cpu_ns) / run_ns : 0;
     double limit_ms = LATE_SHARE * latency_ms > LATE_MS ? LATE_SHARE * latency_ms
                                                         : LATE_MS;
     if (!find_lateness(overhead, late))
         return; /* nothing was started */
     fprintf(file,
             "Generator: started requests late by p50 %.3f ms, p99 %.3f ms, max %.3f ms; "
-            "busy %.1f %%, longest turn %.3f ms\n",
-            late[0], late[1], late[2], 100 * busy,
+            "busy %.1f %% (CPU %.1f %%), longest turn %.3f ms\n",
+            late[0], late[1], late[2], 100 * busy, 100 * cpu,
             (double)overhead->longest_turn_ns / 1e6);
     if (late[1] > limit_ms || busy > BUSY_SHARE)
         fprintf(file,

@@ -35,6 +35,10 @@ ENV = {key: value for key, value in os.environ.items()
        if not key.lower().endswith("_proxy") and key != "OPENAI_API_KEY"}
 
 
+class Skipped(Exception):
+    """A test that cannot tell anything here."""
+
+
 def test(function):
     TESTS.append(function)
     return function
@@ -218,7 +222,7 @@ def closed_loop():
         assert row["credit_issued_ns"] <= row["start_ns"]
     contains(done.out, "Tokens:    as the server's usage counts them\n")
     assert re.search(r"^Generator: started requests late by p50 [\d.]+ ms, p99 [\d.]+ ms, "
-                     r"max [\d.]+ ms; busy [\d.]+ %, longest turn [\d.]+ ms$", done.out,
+                     r"max [\d.]+ ms; busy [\d.]+ % \(CPU [\d.]+ %\), longest turn [\d.]+ ms$", done.out,
                      flags=re.M), done.out
     # Each user's next request is due when its last one is over: behind the last token.
     ends = sorted(row["end_ns"] for row in done.rows)
@@ -923,7 +927,9 @@ def many_streams_lose_nothing():
 
 @test
 def memory_grows_with_the_records_only():
-    """Some 400 requests a second of 2 tokens: a record takes less than 200 bytes."""
+    """Requests of 2 tokens: all that is kept of one takes less than 200 bytes."""
+    if os.environ.get("SANITIZE", "none") != "none":
+        raise Skipped("sanitizers keep freed memory")
     with Server("--ttft", "10", "--itl", "1") as server:
         process = start(server.url, "--concurrency", "20", "--request-count", "6000",
                         "--output-tokens", "2", "--records", scratch("run.jsonl"))
@@ -948,6 +954,8 @@ def main():
         try:
             function()
             print(f"ok {number} - {name} # {time.monotonic() - begin:.1f} s", flush=True)
+        except Skipped as reason:
+            print(f"ok {number} - {name} # SKIP {reason}", flush=True)
         except Exception as error:  # a failing test must not hide the others
             failures += 1
             print(f"not ok {number} - {name}", flush=True)
