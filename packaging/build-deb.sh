@@ -8,7 +8,7 @@ output=${1:+$(mkdir -p "$1" && cd "$1" && pwd)}
 cd "$(dirname "$0")/.."
 . tests/packages.sh
 need_packages debhelper dpkg-dev fakeroot lintian xz-utils gcc g++ meson ninja-build pkg-config \
-    libsimdjson-dev check python3 scdoc
+    libsimdjson-dev libcurl4-openssl-dev libmicrohttpd-dev libjansson-dev check python3 scdoc
 
 version=$(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)
 packaged=$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' packaging/debian/changelog)

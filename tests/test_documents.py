@@ -3,7 +3,8 @@
 """The documents show what the programs print: in every code block that begins with
 '$ timeweight ...' or '$ quickstart', the lines that follow stand in the program's output, in
 any order but to the letter. A block of C that has a main() is the quick start. What
-doc/embedding.md shows stands in a file of tests/embedding or tests/arrow, block by block.
+doc/embedding.md shows stands in a file of tests/embedding, block by block, and the C of
+doc/loadgen.md in one of tests/loadgen/generators.
 
     test_documents.py SOURCE_DIR TIMEWEIGHT QUICKSTART
 """
@@ -24,17 +25,24 @@ def main():
         return "\n".join(line.strip() for line in text.splitlines())
 
     embedding = [unindented(path.read_text())
-                 for pattern in ("embedding/*/*", "arrow/*.py")
-                 for path in (source / "tests").glob(pattern)]
+                 for path in (source / "tests" / "embedding").glob("*/*")]
+
+    generators = [unindented(path.read_text())
+                  for path in (source / "tests" / "loadgen" / "generators").glob("*.c")]
 
     for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:
-        for block in re.findall(r"^```\w*\n(.*?)^```$", document.read_text(), flags=re.M | re.S):
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", document.read_text(),
+                                          flags=re.M | re.S):
             first, *lines = block.splitlines()
             if document.name == "embedding.md":
                 checked += 1
                 if not any(unindented(block) in text for text in embedding):
-                    failures.append(f"{document.name}: not in a test: {block}")
+                    failures.append(f"{document.name}: not in tests/embedding: {block}")
                 continue
+            if document.name == "loadgen.md" and language == "c":
+                checked += 1
+                if not any(unindented(block) in text for text in generators):
+                    failures.append(f"{document.name}: not in tests/loadgen: {block}")
             if "int main(void)" in block:
                 checked += 1
                 if block != (source / "examples" / "quickstart.c").read_text():
