@@ -65,37 +65,32 @@ static bool close_stdout(void)
 /* With everything open: the run and its report. */
 static int run_and_report(struct run *run, struct writer *json)
 {
-    int result = EXIT_SUCCESS;
     bool good = run_load(run);
-    if (!writer_close(run->records))
-        good = false;
-    if (!writer_close(run->aiperf))
-        good = false;
-    if (tw_recorder_count(run->recorder) != run->ok || interrupted)
-        result = EXIT_UNSUCCESSFUL;
-    if (!summary_write(run, json))
-        good = false;
-    return good ? result : EXIT_FAILED;
+    bool written = writer_close(run->records) & writer_close(run->aiperf);
+    bool succeeded = tw_recorder_count(run->recorder) == run->ok && !interrupted;
+    if (!summary_write(run, json) || !good || !written)
+        return EXIT_FAILED;
+    return succeeded ? EXIT_SUCCESS : EXIT_UNSUCCESSFUL;
 }
 
 static int open_and_run(struct run *run)
 {
     const struct options *options = run->options;
-    struct writer json;
+    struct writer json = {0};
     int result = EXIT_FAILED;
-    if (!writer_open(run->records, options->records_path) ||
-        !writer_open(run->aiperf, options->aiperf_path) ||
-        !writer_open(&json, options->json_path))
-        return EXIT_FAILED;
-    run->prompts = prompts_new(options);
-    if (run->prompts && tw_recorder_new(&run->recorder, NULL) == TW_OK)
-        result = run_and_report(run, &json);
+    if (writer_open(run->records, options->records_path) &&
+        writer_open(run->aiperf, options->aiperf_path) &&
+        writer_open(&json, options->json_path)) {
+        run->prompts = prompts_new(options);
+        if (run->prompts && tw_recorder_new(&run->recorder, NULL) == TW_OK)
+            result = run_and_report(run, &json);
+    }
+    bool written = writer_close(run->records) & writer_close(run->aiperf) &
+                   writer_close(&json) & close_stdout();
     overhead_clear(&run->overhead);
     tw_recorder_free(run->recorder);
     prompts_free(run->prompts);
-    if (!writer_close(&json) || !close_stdout())
-        result = EXIT_FAILED;
-    return result;
+    return written ? result : EXIT_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -19,7 +19,7 @@ static int64_t cpu_ns(void)
 
 bool overhead_begin(struct overhead *overhead, int64_t now_ns)
 {
-    *overhead = (struct overhead){.begin_ns = now_ns, .begin_cpu_ns = cpu_ns()};
+    *overhead = (struct overhead){.begin_ns = now_ns, .cpu_ns = -cpu_ns()};
     return tw_recorder_new(&overhead->recorder, NULL) == TW_OK;
 }
 
@@ -41,6 +41,12 @@ void overhead_turn(struct overhead *overhead, int64_t turn_ns, int64_t waited_ns
         overhead->longest_turn_ns = turn_ns - waited_ns;
 }
 
+void overhead_end(struct overhead *overhead, int64_t now_ns)
+{
+    overhead->end_ns = now_ns;
+    overhead->cpu_ns += cpu_ns();
+}
+
 static bool find_lateness(const struct overhead *overhead, double *p50_p99_max)
 {
     static const double quantiles[] = {0.5, 0.99, 1};
@@ -53,13 +59,12 @@ static bool find_lateness(const struct overhead *overhead, double *p50_p99_max)
     return status == TW_OK;
 }
 
-void overhead_print(const struct overhead *overhead, int64_t end_ns, double latency_ms,
-                    FILE *file)
+void overhead_print(const struct overhead *overhead, double latency_ms, FILE *file)
 {
     double late[3];
-    double run_ns = (double)(end_ns - overhead->begin_ns);
+    double run_ns = (double)(overhead->end_ns - overhead->begin_ns);
     double busy = run_ns > 0 ? 1 - (double)overhead->waited_ns / run_ns : 0;
-    double cpu = run_ns > 0 ? (double)(cpu_ns() - overhead->begin_cpu_ns) / run_ns : 0;
+    double cpu = run_ns > 0 ? (double)overhead->cpu_ns / run_ns : 0;
     double limit_ms = LATE_SHARE * latency_ms > LATE_MS ? LATE_SHARE * latency_ms
                                                         : LATE_MS;
     if (!find_lateness(overhead, late))

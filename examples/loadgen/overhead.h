@@ -14,7 +14,8 @@
 struct overhead {
     tw_recorder *recorder;
     int64_t begin_ns;
-    int64_t begin_cpu_ns;
+    int64_t end_ns;
+    int64_t cpu_ns;    /* that the process used */
     int64_t waited_ns; /* nothing to do */
     int64_t longest_turn_ns;
 };
@@ -28,11 +29,13 @@ bool overhead_started(struct overhead *overhead, int64_t ready_ns, int64_t start
 /* A turn of the loop took so long, of which it waited so long. */
 void overhead_turn(struct overhead *overhead, int64_t turn_ns, int64_t waited_ns);
 
+/* The run is over. */
+void overhead_end(struct overhead *overhead, int64_t now_ns);
+
 /* Says how late it was and how much of the time it had something to do, on the CPU or
  * waiting for it, and warns if it was too late: then the generator was the
  * bottleneck, not the server. latency_ms: the median of the requests, or 0. */
-void overhead_print(const struct overhead *overhead, int64_t end_ns, double latency_ms,
-                    FILE *file);
+void overhead_print(const struct overhead *overhead, double latency_ms, FILE *file);
 
 void overhead_clear(struct overhead *overhead);
 

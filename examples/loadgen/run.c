@@ -169,7 +169,7 @@ static bool on_bytes(void *owner, const char *bytes, size_t length)
 /* ---- over ------------------------------------------------------------------------ */
 
 /* Into the recorder and the files. */
-static void record(struct loop *loop, const struct request *request, int64_t now_ns)
+static void keep(struct loop *loop, const struct request *request, int64_t now_ns)
 {
     struct run *run = loop->run;
     tw_record record;
@@ -225,7 +225,7 @@ static void on_over(void *owner, long http_status, const char *failure)
     loop->in_flight--;
     judge(request, failure);
     transport_hide_key(loop->run->transport, request->answer.error);
-    record(loop, request, request->end_ns);
+    keep(loop, request, request->end_ns);
     count(loop, request);
     places_give_back(&loop->places, request, request->end_ns);
     if (!loop->open)
@@ -248,7 +248,7 @@ static void cut(struct loop *loop, struct request *request, int64_t now_ns)
         run->in_flight++;
         failures_add(&run->failures, "in flight at the end");
     }
-    record(loop, request, now_ns);
+    keep(loop, request, now_ns);
 }
 
 /* Requests that were due and never sent: given up now, after a wait that counts. */
@@ -264,8 +264,7 @@ static void cut_queue(struct loop *loop, int64_t now_ns)
         request.input_tokens = plan.input_tokens;
         set_error(&request, TW_RECORD_CANCELLED, "due, but not sent before the end");
         count(loop, &request);
-        record(loop, &request, now_ns);
-        loop->run->never_sent += !loop->warmup;
+        keep(loop, &request, now_ns);
     }
 }
 
@@ -277,6 +276,7 @@ static void end(struct loop *loop)
         if (loop->places.all[i]->in_flight)
             cut(loop, loop->places.all[i], now_ns);
     cut_queue(loop, now_ns);
+    overhead_end(&loop->run->overhead, now_ns);
 }
 
 /* ---- the loop -------------------------------------------------------------------- */

@@ -29,8 +29,7 @@ struct run {
     struct failures failures;
     struct transport *transport;
     int64_t end_ns;
-    uint64_t in_flight;  /* at the end; the window then ends at end_ns */
-    uint64_t never_sent; /* of those that were cancelled */
+    uint64_t in_flight; /* at the end; the window then ends at end_ns */
     uint64_t ok;
     uint64_t ok_with_usage;
     uint64_t ok_without_usage;

@@ -143,7 +143,7 @@ static bool print_tables(const struct run *run, const tw_analysis *analysis)
         print_timeline(analysis, run->options->timeline_ns);
     printf("\n");
     print_tokens(run);
-    overhead_print(&run->overhead, run->end_ns, median_latency_ms(analysis), stdout);
+    overhead_print(&run->overhead, median_latency_ms(analysis), stdout);
     failures_print(&run->failures, stdout);
     print_command(run);
     return good;

@@ -147,10 +147,11 @@ static void add_metrics(struct writer *writer, const struct request *request,
 {
     const struct answer *answer = &request->answer;
     int64_t begin_ns = record->generation_start_ns;
-    add(writer,
-        ",\"metrics\":{\"error_request_count\":{\"value\":%d,\"unit\":\"requests\"}",
-        record->status != TW_RECORD_OK || record->end_ns == TW_TIME_NONE);
-    add_latency(writer, "request_latency", end_ns - record->start_ns);
+    add(writer, ",\"metrics\":{\"request_latency\":{\"value\":");
+    add_ms(writer, end_ns - record->start_ns);
+    add(writer, ",\"unit\":\"ms\"}");
+    if (record->status != TW_RECORD_OK || record->end_ns == TW_TIME_NONE)
+        add(writer, ",\"error_request_count\":{\"value\":1,\"unit\":\"requests\"}");
     add_tokens(writer, "input_sequence_length", record->input_tokens);
     add_tokens(writer, "output_sequence_length", record->output_tokens);
     add_tokens(writer, "usage_prompt_tokens", answer->prompt_tokens);
