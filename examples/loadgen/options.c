@@ -68,7 +68,7 @@ static const struct argp_option list[] = {
      "How long to wait then for those that have not ended (default: 30)", 1},
     {"warmup", KEY_WARMUP, "N", 0, "First send N requests that do not count (default: 0)",
      1},
-    {"seed", KEY_SEED, "N", 0, "Other chances (default: 1)", 1},
+    {"seed", KEY_SEED, "N", 0, "Seed of arrivals and prompts (default: 1)", 1},
 
     {NULL, 0, NULL, 0, "What to send:", 2},
     {"model", KEY_MODEL, "NAME", 0, "The model (default: default)", 2},

@@ -41,9 +41,9 @@ static const struct argp_option list[] = {
     {"jitter", KEY_JITTER, "MS", 0,
      "Each of these is up to so much longer or shorter (0)", 2},
     {"prefill", KEY_PREFILL, "US", 0, "Added to the first for each input token (0)", 2},
-    {"seed", KEY_SEED, "N", 0, "Other chances (1)", 2},
-    {"stall-at", KEY_STALL_AT, "SEC", 0, "So long after the first request ...", 2},
-    {"stall", KEY_STALL, "SEC", 0, "... stand still for so long (0)", 2},
+    {"seed", KEY_SEED, "N", 0, "Seed of all that is random (1)", 2},
+    {"stall-at", KEY_STALL_AT, "SEC", 0, "... when the first request is so old (0)", 2},
+    {"stall", KEY_STALL, "SEC", 0, "Stand still for so long (0) ...", 2},
 
     {"output-tokens", KEY_OUTPUT_TOKENS, "N", 0,
      "Tokens of a response where the request has no max_tokens (100)", 3},
