@@ -234,10 +234,10 @@ static enum MHD_Result answer(struct exchange *exchange)
     if (response->fate == FATE_ERROR)
         return refuse(exchange->connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "injected",
                       NULL);
+    if (response->aborted)
+        return MHD_NO; /* no memory */
     if (response->request.stream)
         return begin_stream(exchange);
-    if (response->aborted)
-        return MHD_NO;
     return reply(exchange->connection, MHD_HTTP_OK, &response->text);
 }
 

@@ -62,6 +62,8 @@ static void start_work(struct response *response, int64_t now_ns)
     for (int64_t i = 1; i < response->output_tokens; i++)
         due_ns = pace_next(pace, due_ns, &response->random);
     schedule(response, due_ns);
+    if (response->aborted)
+        service->wake(response);
 }
 
 static void admit_next(struct service *service, int64_t now_ns)
@@ -219,7 +221,7 @@ int64_t service_next_ns(const struct service *service)
 bool response_ready(const struct response *response)
 {
     if (!response->request.stream || response->fate == FATE_ERROR)
-        return response->stage == STAGE_ENDED;
+        return response->stage == STAGE_ENDED || response->aborted;
     return response->stage != STAGE_QUEUED;
 }
 

@@ -29,7 +29,7 @@ struct response {
     int64_t next_tokens; /* that the timer that is running will bring */
     int64_t due_ns;
     bool timer_running;
-    bool aborted;
+    bool aborted; /* by its fate, or for lack of memory */
     struct text text;
     size_t taken; /* bytes of the text that have been handed to the network */
     int64_t waiting_due_ns;
