@@ -62,11 +62,19 @@ static bool close_stdout(void)
     return false;
 }
 
+/* All of them, also if one cannot be written. */
+static bool close_requests(struct run *run)
+{
+    bool records = writer_close(run->records);
+    bool aiperf = writer_close(run->aiperf);
+    return records && aiperf;
+}
+
 /* With everything open: the run and its report. */
 static int run_and_report(struct run *run, struct writer *json)
 {
     bool good = run_load(run);
-    bool written = writer_close(run->records) & writer_close(run->aiperf);
+    bool written = close_requests(run);
     bool succeeded = tw_recorder_count(run->recorder) == run->ok && !interrupted;
     if (!summary_write(run, json) || !good || !written)
         return EXIT_FAILED;
@@ -85,12 +93,16 @@ static int open_and_run(struct run *run)
         if (run->prompts && tw_recorder_new(&run->recorder, NULL) == TW_OK)
             result = run_and_report(run, &json);
     }
-    bool written = writer_close(run->records) & writer_close(run->aiperf) &
-                   writer_close(&json) & close_stdout();
+    if (!close_requests(run))
+        result = EXIT_FAILED;
+    if (!writer_close(&json))
+        result = EXIT_FAILED;
+    if (!close_stdout())
+        result = EXIT_FAILED;
     overhead_clear(&run->overhead);
     tw_recorder_free(run->recorder);
     prompts_free(run->prompts);
-    return written ? result : EXIT_FAILED;
+    return result;
 }
 
 int main(int argc, char **argv)
