@@ -36,4 +36,5 @@ request_latency 2081.00 -1
 EOF
 echo
 echo "Decode throughput is 0.7 % above the brief's because here each response has 100 tokens, not"
-echo "99.28: (100 - 1) * 200 / duration. All else differs by the jitter of this machine."
+echo "99.28: (100 - 1) * 200 / duration. The rest is the jitter of this machine and of the brief's, and"
+echo "AIPerf's clock (doc/from-aiperf.md)."
