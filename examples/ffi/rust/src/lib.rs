@@ -288,7 +288,7 @@ pub struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    fn to_c(&self) -> Result<sys::tw_columns> {
+    fn to_c(self) -> Result<sys::tw_columns> {
         let count = self.start_ns.values.map_or(0, |values| values.len());
         let offsets = self.chunk_offsets.len();
         let tokens = self.chunk_tokens.len();

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module timeweight
+
+go 1.19
