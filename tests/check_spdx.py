@@ -8,7 +8,8 @@
 import pathlib
 import sys
 
-SUFFIXES = {".c", ".h", ".in", ".cpp", ".py", ".sh", ".build", ".map", ".scd"}
+SUFFIXES = {".c", ".h", ".in", ".cpp", ".hpp", ".py", ".sh", ".build", ".map", ".scd",
+            ".go", ".java", ".js", ".lua", ".mod", ".rs", ".toml"}
 
 
 def main():

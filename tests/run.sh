@@ -71,21 +71,30 @@ build tsan clang clang++ "-Db_sanitize=thread -Db_lundef=false
 build debug gcc g++ "-Dbuildtype=debug" &&
     run debug --setup valgrind --suite unit --timeout-multiplier 20
 
-# 32-bit x86, aarch64 and big-endian s390x: the unit suites, and the same bits of all results.
-status=0
-sh tests/machines.sh >"$root/machines.log" 2>&1 || status=$?
-grep -E '^(PASS|FAIL|SKIP)  ' "$root/machines.log" >"$root/counted" ||
-    echo 'FAIL  machines: nothing ran' >"$root/counted"
-[ $status -eq 0 ] || {
-    cat "$root/machines.log"
-    grep -q '^FAIL' "$root/counted" ||
-        echo 'FAIL  machines: the script did not end' >>"$root/counted"
+# A script that prints PASS, FAIL or SKIP and a name for each of its tests.
+script() { # name, command...
+    name=$1
+    shift
+    status=0
+    "$@" >"$root/$name.log" 2>&1 || status=$?
+    grep -E '^(PASS|FAIL|SKIP)  ' "$root/$name.log" >"$root/counted" ||
+        echo "FAIL  $name: nothing ran" >"$root/counted"
+    [ $status -eq 0 ] || {
+        cat "$root/$name.log"
+        grep -q '^FAIL' "$root/counted" ||
+            echo "FAIL  $name: the script did not end" >>"$root/counted"
+    }
+    while read -r outcome name; do
+        result "$outcome" "$name"
+    done <"$root/counted"
 }
-while read -r outcome name; do
-    result "$outcome" "$name"
-done <"$root/counted"
 
-if find lib include examples tests \( -name '*.[ch]' -o -name '*.cpp' \) |
+# 32-bit x86, aarch64 and big-endian s390x: the unit suites, and the same bits of all results.
+script machines sh tests/machines.sh
+# The library called from other languages.
+script ffi env FFI_BUILD="$root/ffi" sh examples/ffi/run.sh
+
+if find lib include examples tests \( -name '*.[ch]' -o -name '*.[ch]pp' \) |
     xargs clang-format --dry-run -Werror; then
     result PASS "clang-format"
 else
