@@ -13,10 +13,10 @@
 TW_BEGIN_DECLS
 
 /** @defgroup tw_analysis Analyses
- *  tw_analyze() turns recorders into an immutable analysis. Any number of threads may
- *  query it at once; queries never lock, never allocate and never change it. Results
- *  depend on the records alone: their order, their split over recorders and the origin of
- *  time change no bit of any of them.
+ *  From recorders to numbers: tw_analyze() makes an immutable analysis. Any number of
+ *  threads may query it at once; queries never lock, never allocate and never change it.
+ *  Results depend on the records alone: their order, their split over recorders and the
+ *  origin of time change no bit of any of them.
  *  @{
  */
 
