@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 need_packages meson ninja-build gcc g++ clang libclang-rt-14-dev clang-format pkg-config \
     check libsimdjson-dev python3 python3-hypothesis python3-numpy valgrind binutils cmake \
     abigail-tools scdoc doxygen git xz-utils python3-venv libcurl4-openssl-dev \
-    libmicrohttpd-dev libjansson-dev openssl libuv1-dev || exit 1
+    libmicrohttpd-dev libjansson-dev openssl libuv1-dev doxygen-awesome-css || exit 1
 
 passed=0 failed=0 skipped=0
 root=build-tests
