@@ -244,6 +244,22 @@ static void print_report(const tw_analysis *analysis)
 }
 /* [report] */
 
+static void count_rows(const tw_analysis *analysis)
+{
+    int64_t rows = 0;
+    /* [arrow] */
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    check(tw_arrow_metrics(&stream, analysis));
+    while (stream.get_next(&stream, &array) == 0 && array.release != NULL) {
+        rows += array.length;
+        array.release(&array);
+    }
+    stream.release(&stream);
+    /* [arrow] */
+    expect(rows > 20 && rows <= (int64_t)tw_metric_count(), "a row per metric");
+}
+
 int main(void)
 {
     struct budget budget = {.limit = 1 << 20};
@@ -260,6 +276,7 @@ int main(void)
     ask_quantiles(analysis);
     read_curve(analysis);
     print_report(analysis);
+    count_rows(analysis);
 
     tw_analysis_free(analysis);
     tw_recorder_free(bounded);

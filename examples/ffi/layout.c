@@ -146,6 +146,39 @@ int main(void)
     MEMBER(tw_bin, min);
     MEMBER(tw_bin, max);
 
+    typedef struct ArrowSchema ArrowSchema;
+    STRUCT(ArrowSchema);
+    MEMBER(ArrowSchema, format);
+    MEMBER(ArrowSchema, name);
+    MEMBER(ArrowSchema, metadata);
+    MEMBER(ArrowSchema, flags);
+    MEMBER(ArrowSchema, n_children);
+    MEMBER(ArrowSchema, children);
+    MEMBER(ArrowSchema, dictionary);
+    MEMBER(ArrowSchema, release);
+    MEMBER(ArrowSchema, private_data);
+
+    typedef struct ArrowArray ArrowArray;
+    STRUCT(ArrowArray);
+    MEMBER(ArrowArray, length);
+    MEMBER(ArrowArray, null_count);
+    MEMBER(ArrowArray, offset);
+    MEMBER(ArrowArray, n_buffers);
+    MEMBER(ArrowArray, n_children);
+    MEMBER(ArrowArray, buffers);
+    MEMBER(ArrowArray, children);
+    MEMBER(ArrowArray, dictionary);
+    MEMBER(ArrowArray, release);
+    MEMBER(ArrowArray, private_data);
+
+    typedef struct ArrowArrayStream ArrowArrayStream;
+    STRUCT(ArrowArrayStream);
+    MEMBER(ArrowArrayStream, get_schema);
+    MEMBER(ArrowArrayStream, get_next);
+    MEMBER(ArrowArrayStream, get_last_error);
+    MEMBER(ArrowArrayStream, release);
+    MEMBER(ArrowArrayStream, private_data);
+
     STRUCT(tw_report_options);
     MEMBER(tw_report_options, struct_size);
     MEMBER(tw_report_options, flags);

@@ -97,6 +97,12 @@ run_python() {
     step "python: tests" $python test_timeweight.py
     step "python: timeweight.cdef unchanged in cffi" $python check_cffi.py \
         "$(pkg-config --variable=cdef timeweight)"
+    engines="$root/engines/bin/python"
+    ready python "$engines -c 'import duckdb, numpy, polars, pyarrow' || {
+        $python -m venv '$root/engines' && $engines -m pip install -q \
+        --disable-pip-version-check --only-binary :all: numpy \
+        -r '$source/tests/arrow/requirements.txt'; }" python3-venv || return
+    step "python: Arrow, with pyarrow, polars and DuckDB" "$engines" test_arrow.py
 }
 
 run_node() {

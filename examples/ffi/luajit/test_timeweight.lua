@@ -10,13 +10,13 @@ local C = timeweight.C
 
 local checked = 0
 for line in io.lines(assert(os.getenv("TIMEWEIGHT_LAYOUT"))) do
-    local kind, size = line:match("^([%w_]+) (%d+)$")
-    if kind then
-        assert(ffi.sizeof(kind) == tonumber(size), line)
-    else
-        local member, offset
-        kind, member, offset = line:match("^([%w_]+)%.([%w_]+) (%d+) %d+$")
+    local kind, rest = line:match("^([%w_]+)(.*)$")
+    kind = kind:match("^Arrow") and "struct " .. kind or kind
+    local member, offset = rest:match("^%.([%w_]+) (%d+) %d+$")
+    if member then
         assert(ffi.offsetof(kind, member) == tonumber(offset), line)
+    else
+        assert(ffi.sizeof(kind) == tonumber(rest), line)
     end
     checked = checked + 1
 end

@@ -18,11 +18,12 @@ def main():
     lib = ffi.dlopen(os.environ.get("TIMEWEIGHT_LIBRARY", "libtimeweight.so.0"))
 
     declared = set()
-    for name in ffi.list_types()[0]:
-        kind = ffi.typeof(name)
+    typedefs, tags, _ = ffi.list_types()
+    for name in typedefs + [tag for tag in tags if tag not in typedefs]:
+        kind = ffi.typeof(name if name in typedefs else f"struct {name}")
         if kind.kind != "struct" or not kind.fields:
             continue
-        declared.add(f"{name} {ffi.sizeof(name)}")
+        declared.add(f"{name} {ffi.sizeof(kind)}")
         for member, field in kind.fields:
             declared.add(f"{name}.{member} {field.offset} {ffi.sizeof(field.type)}")
     compiled = set(pathlib.Path(os.environ["TIMEWEIGHT_LAYOUT"]).read_text("ascii").splitlines())

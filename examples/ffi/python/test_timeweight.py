@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Tests of timeweight.py. TIMEWEIGHT_LAYOUT names the output of examples/ffi/layout.c."""
 
+import contextlib
 import ctypes
 import gc
+import io
 import json
 import os
+import re
+import textwrap
 import threading
 import unittest
 from fractions import Fraction
@@ -24,7 +28,7 @@ class Layout(unittest.TestCase):
         checked = 0
         for name, struct in vars(tw).items():
             if not (isinstance(struct, type) and issubclass(struct, ctypes.Structure)
-                    and name.startswith("tw_")):
+                    and name.startswith(("tw_", "Arrow"))):
                 continue
             members = {name: (ctypes.sizeof(struct),)}
             for member, _ in struct._fields_:
@@ -33,7 +37,7 @@ class Layout(unittest.TestCase):
             self.assertEqual(members, {key: value for key, value in compiled.items()
                                        if key.split(".")[0] == name})
             checked += 1
-        self.assertGreaterEqual(checked, 12)
+        self.assertGreaterEqual(checked, 13)
 
     def test_numpy(self):
         for struct in (tw.tw_segment, tw.tw_bin):
@@ -247,6 +251,36 @@ class Ask(unittest.TestCase):
         self.assertEqual(units["effective_latency"], "ms")
         self.assertEqual(self.analysis.summary(tw.METRICS[0]),
                          self.analysis.summary(tw.METRICS[0].tag))
+
+
+class Document(unittest.TestCase):
+    def test_docstring(self):
+        """The code that the module shows runs."""
+        code = re.findall(r"^    .*$", tw.__doc__, flags=re.M)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(textwrap.dedent("\n".join(code)), {"timeweight": tw})
+        self.assertEqual(printed.getvalue(), "1.0\n")
+
+
+class Arrow(unittest.TestCase):
+    """What needs no engine; test_arrow.py has one."""
+
+    def test_streams_are_given_back(self):
+        with tw.Recorder() as recorder:
+            recorder.append(0, 10)
+            with tw.analyze(recorder) as analysis:
+                metrics = analysis.arrow_metrics()
+                with self.assertRaises(tw.Error) as caught:
+                    analysis.arrow_curve("tokens_in_flight")
+                self.assertEqual(caught.exception.status, tw.ERR_NODATA)
+                # Not a table of records: taken over, refused with words, released.
+                with self.assertRaisesRegex(tw.Error, "start_ns"):
+                    recorder.append_arrow(metrics)
+            with self.assertRaises(ValueError):
+                metrics.__arrow_c_stream__()  # the analysis is closed
+            self.assertEqual(len(recorder), 1)
+        self.assertEqual(tw._given, {})
 
 
 class Life(unittest.TestCase):

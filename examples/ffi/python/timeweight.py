@@ -126,6 +126,11 @@ class tw_report_options(_Sized):
                 ("counter_values", _pointer), ("counter_count", _u64)]
 
 
+class ArrowArrayStream(ctypes.Structure):
+    _fields_ = [("get_schema", _pointer), ("get_next", _pointer), ("get_last_error", _pointer),
+                ("release", _pointer), ("private_data", _pointer)]
+
+
 _tw_write_fn = ctypes.CFUNCTYPE(_i32, _pointer, _pointer, _size)
 
 _FUNCTIONS = {
@@ -139,6 +144,8 @@ _FUNCTIONS = {
     "tw_recorder_free": (None, [_pointer]),
     "tw_recorder_append": (_i32, [_pointer, _pointer, _size, _size, _u32, _pointer]),
     "tw_recorder_append_columns": (_i32, [_pointer, _pointer, _u32, _pointer]),
+    "tw_recorder_append_arrow_stream": (_i32, [_pointer, _pointer, _u32, _pointer]),
+    "tw_recorder_arrow_error": (ctypes.c_char_p, [_pointer]),
     "tw_recorder_reserve": (_i32, [_pointer, _u64]),
     "tw_recorder_clear": (None, [_pointer]),
     "tw_recorder_count": (_u64, [_pointer]),
@@ -158,6 +165,9 @@ _FUNCTIONS = {
     "tw_analysis_curve": (_i32, [_pointer, _i32, _i64, _pointer, _size, _size, _pointer,
                                  _pointer]),
     "tw_analysis_series": (_i32, [_pointer, _i32, _i64, _i64, _pointer, _size, _size]),
+    "tw_arrow_metrics": (_i32, [_pointer, _pointer]),
+    "tw_arrow_curve": (_i32, [_pointer, _pointer, _i32]),
+    "tw_arrow_series": (_i32, [_pointer, _pointer, _i32, _i64, _i64, _u64]),
     "tw_report_write": (_i32, [_pointer, _i32, _pointer, _tw_write_fn, _pointer]),
 }
 
@@ -375,6 +385,20 @@ class Recorder(_Handle):
             self._fail(result)
         return accepted.value
 
+    def append_arrow(self, data, *, skip_invalid=False):
+        """Appends a table of Arrow: whatever has __arrow_c_stream__, such as a pyarrow Table, a
+        polars DataFrame or a DuckDB relation, with columns named as in append(). Returns how
+        many rows were stored; otherwise as append_columns()."""
+        recorder = self._open
+        capsule = data.__arrow_c_stream__()
+        stream = _pointer_of(capsule, _STREAM)
+        accepted = _size()
+        result = _lib.tw_recorder_append_arrow_stream(
+            recorder, stream, _SKIP_INVALID if skip_invalid else 0, _ref(accepted))
+        if result != OK:
+            self._fail(result, _lib.tw_recorder_arrow_error(recorder).decode(errors="replace"))
+        return accepted.value
+
     def reserve(self, records):
         """Makes room for that many more records now."""
         _check(_lib.tw_recorder_reserve(self._open, _int64("records", records)))
@@ -399,12 +423,12 @@ class Recorder(_Handle):
     def __len__(self):
         return _lib.tw_recorder_count(self._open)
 
-    def _fail(self, status):
+    def _fail(self, status, words=None):
         error = tw_error()
         _check(_lib.tw_recorder_last_error(self._open, _ref(error)))
         if error.status == status and error.rule:
             raise RecordError(error)
-        raise Error(status)
+        raise Error(status, words)
 
 
 Balance = namedtuple("Balance", [name for name, _ in tw_balance._fields_[2:]])
@@ -418,6 +442,41 @@ def _balance(function, pointer):
     values["refused_by_rule"] = {_lib.tw_rule_name(rule).decode(): count
                                  for rule, count in enumerate(counts.refused_by_rule) if count}
     return Balance(**values)
+
+
+# ---------------------------------------------------------------- Arrow
+
+_STREAM = b"arrow_array_stream"
+
+_get_pointer = ("PyCapsule_GetPointer", ctypes.pythonapi)
+_pointer_of = ctypes.PYFUNCTYPE(_pointer, ctypes.py_object, ctypes.c_char_p)(_get_pointer)
+_pointer_of_dying = ctypes.PYFUNCTYPE(_pointer, _pointer, ctypes.c_char_p)(_get_pointer)
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, _pointer, ctypes.c_char_p, _pointer)(
+    ("PyCapsule_New", ctypes.pythonapi))
+
+_given = {}  # by their addresses: streams whose capsules are alive
+
+
+@ctypes.PYFUNCTYPE(None, _pointer)
+def _forget_capsule(capsule):
+    stream = _given.pop(_pointer_of_dying(capsule, _STREAM))
+    if stream.release:  # nobody has taken it over
+        ctypes.CFUNCTYPE(None, _pointer)(stream.release)(ctypes.addressof(stream))
+
+
+class ArrowStream:
+    """A result for engines that speak Arrow: pyarrow.table(result), polars.DataFrame(result)."""
+
+    def __init__(self, analysis, function, *arguments):
+        self._make = lambda stream: function(stream, analysis._open, *arguments)
+        self.__arrow_c_stream__()  # fails now rather than in the engine
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        stream = ArrowArrayStream()
+        _check(self._make(_ref(stream)))
+        _given[ctypes.addressof(stream)] = stream
+        return _new_capsule(ctypes.addressof(stream), _STREAM,
+                            ctypes.cast(_forget_capsule, _pointer))
 
 
 # ---------------------------------------------------------------- the registry
@@ -553,6 +612,19 @@ class Analysis(_Handle):
             return None
         _check(status)
         return bins
+
+    def arrow_metrics(self):
+        """All that was measured as an ArrowStream: a row per metric."""
+        return ArrowStream(self, _lib.tw_arrow_metrics)
+
+    def arrow_curve(self, metric):
+        """curve() as an ArrowStream; Error (TW_ERR_NODATA) if it was not measured."""
+        return ArrowStream(self, _lib.tw_arrow_curve, _metric_id(metric))
+
+    def arrow_series(self, metric, begin_ns, width_ns, count):
+        """series() as an ArrowStream; Error (TW_ERR_NODATA) if it was not measured."""
+        return ArrowStream(self, _lib.tw_arrow_series, _metric_id(metric),
+                           _int64("begin_ns", begin_ns), _int64("width_ns", width_ns), count)
 
     def report(self, form="text", counters=None):
         """The whole report as a string: "text", "csv" or "json", with counters of your own."""
