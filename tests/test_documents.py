@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The documents show what the programs print: in every code block that begins with
 '$ timeweight ...' or '$ quickstart', the lines that follow stand in the program's output, in
-any order but to the letter. A block of C that has a main() is the quick start. What
-doc/embedding.md shows stands in a file of tests/embedding, block by block, and the C of
-doc/loadgen.md in one of tests/loadgen/generators.
+any order but to the letter. What else the documents show of code stands in a file that is
+compiled or run: README.md's in examples/quickstart.c or examples/ffi, doc/embedding.md's in tests/embedding,
+tests/arrow or examples/ffi, and that of a README in examples/ffi in its folder.
 
     test_documents.py SOURCE_DIR TIMEWEIGHT QUICKSTART
 """
@@ -22,31 +22,29 @@ def main():
     checked, failures = 0, []
 
     def unindented(text):
-        return "\n".join(line.strip() for line in text.splitlines())
+        lines = (line.strip() for line in text.splitlines())
+        return "\n".join(re.sub("^//! *", "", line) for line in lines)  # Rust's documentation
 
-    embedding = [unindented(path.read_text())
-                 for path in (source / "tests" / "embedding").glob("*/*")]
+    def files(*patterns):
+        return [unindented(path.read_text(errors="replace")) for pattern in patterns
+                for path in source.glob(pattern) if path.is_file() and path.suffix != ".md"]
 
-    generators = [unindented(path.read_text())
-                  for path in (source / "tests" / "loadgen" / "generators").glob("*.c")]
+    embedding = files("tests/embedding/*/*", "tests/arrow/*.py", "examples/ffi/**/*")
+    readme = files("examples/quickstart.c", "examples/ffi/**/*")
+    bindings = sorted((source / "examples" / "ffi").glob("*/README.md"))
 
-    for document in [source / "README.md", *sorted((source / "doc").glob("*.md"))]:
+    for document in [source / "README.md", *sorted((source / "doc").glob("*.md")), *bindings]:
         for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", document.read_text(),
                                           flags=re.M | re.S):
             first, *lines = block.splitlines()
-            if document.name == "embedding.md":
+            if language:
+                folder = document.parent.relative_to(source)
+                sources = (embedding if document.name == "embedding.md"
+                           else files(f"{folder}/**/*") if document in bindings else readme)
                 checked += 1
-                if not any(unindented(block) in text for text in embedding):
-                    failures.append(f"{document.name}: not in tests/embedding: {block}")
+                if not any(unindented(block) in text for text in sources):
+                    failures.append(f"{document.relative_to(source)}: in no file: {block}")
                 continue
-            if document.name == "loadgen.md" and language == "c":
-                checked += 1
-                if not any(unindented(block) in text for text in generators):
-                    failures.append(f"{document.name}: not in tests/loadgen: {block}")
-            if "int main(void)" in block:
-                checked += 1
-                if block != (source / "examples" / "quickstart.c").read_text():
-                    failures.append(f"{document.name}: the quick start is another")
             if not first.startswith("$ ") or first.split()[1] not in programs:
                 continue
             _, program, *arguments = first.split()

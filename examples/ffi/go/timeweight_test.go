@@ -12,6 +12,34 @@ import (
 	"testing"
 )
 
+// What README.md shows.
+func concurrency() (float64, error) {
+	recorder, err := NewRecorder()
+	if err != nil {
+		return 0, err
+	}
+	defer recorder.Close()
+	record := NewRecord()
+	record.StartNS, record.GenerationStartNS, record.EndNS = 0, 100, 900
+	record.OutputTokens = 9
+	if err := recorder.Append(&record); err != nil {
+		return 0, err
+	}
+	analysis, err := Analyze(nil, recorder)
+	if err != nil {
+		return 0, err
+	}
+	defer analysis.Close()
+	summary, err := analysis.Summary(EffectiveConcurrency)
+	return summary.Avg, err
+}
+
+func TestReadme(t *testing.T) {
+	mean, err := concurrency()
+	equal(t, "error", err, nil)
+	equal(t, "mean", mean, 1.0)
+}
+
 func newRecorder(t *testing.T) *Recorder {
 	t.Helper()
 	r, err := NewRecorder()

@@ -2,8 +2,7 @@
 //! libtimeweight for Rust: exact time-weighted metrics of load tests.
 //!
 //! ```
-//! use timeweight::{metric, Record, Recorder};
-//!
+//! # use timeweight::{metric, Record, Recorder};
 //! let mut recorder = Recorder::new()?;
 //! recorder.append(&Record {
 //!     generation_start_ns: Some(100),
