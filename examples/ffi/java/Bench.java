@@ -15,7 +15,7 @@ public final class Bench {
 
     private static double best(Consumer<Recorder> append) {
         long best = Long.MAX_VALUE;
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < 10; round++) {
             try (Recorder recorder = new Recorder()) {
                 long begin = System.nanoTime();
                 append.accept(recorder);

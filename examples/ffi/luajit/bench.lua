@@ -20,7 +20,7 @@ end
 
 local function best(append)
     local best_ns = math.huge
-    for _ = 1, 5 do
+    for _ = 1, 10 do
         local recorder = timeweight.recorder()
         local begin = now_ns()
         append(recorder)

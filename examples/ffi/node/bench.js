@@ -9,7 +9,7 @@ const ROWS = 1_000_000;
 
 function best(append) {
   let best = Infinity;
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 10; round++) {
     const recorder = new Recorder();
     const begin = process.hrtime.bigint();
     append(recorder);

@@ -11,7 +11,7 @@ ROWS = 1_000_000
 
 def best(append):
     took = []
-    for _ in range(5):
+    for _ in range(10):
         with timeweight.Recorder() as recorder:
             begin = time.perf_counter_ns()
             append(recorder)

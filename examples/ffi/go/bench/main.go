@@ -14,7 +14,7 @@ const rows = 1000000
 
 func best(add func(*timeweight.Recorder) error) float64 {
 	least := time.Duration(1<<63 - 1)
-	for round := 0; round < 5; round++ {
+	for round := 0; round < 10; round++ {
 		recorder, err := timeweight.NewRecorder()
 		if err != nil {
 			log.Fatal(err)

@@ -8,7 +8,7 @@ const ROWS: i64 = 1_000_000;
 
 fn best(append: impl Fn(&mut Recorder) -> Result<()>) -> Result<f64> {
     let mut best = f64::INFINITY;
-    for _ in 0..5 {
+    for _ in 0..10 {
         let mut recorder = Recorder::new()?;
         let begin = Instant::now();
         append(&mut recorder)?;
