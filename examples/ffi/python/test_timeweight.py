@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of timeweight.py. TIMEWEIGHT_LAYOUT names the output of examples/ffi/layout.c."""
 
+import array
 import contextlib
 import ctypes
 import gc
@@ -85,6 +86,10 @@ class Append(unittest.TestCase):
                                      input_tokens=np.broadcast_to(np.int64(7), 3))
         self.assertEqual(self.mean("effective_concurrency"), 1)
         self.assertEqual(self.mean("input_sequence_length"), 7)
+
+    def test_arrays_and_lists(self):
+        self.recorder.append_columns(start_ns=array.array("q", [0, 5]), end_ns=[5, 10])
+        self.assertEqual(self.mean("effective_concurrency"), 1)
 
     def test_narrow_and_swapped_integers(self):
         self.recorder.append_columns(start_ns=np.array([0, 5], ">i4"),
