@@ -72,7 +72,7 @@ static void test_errors()
     try {
         const tw_record records[] = {request(0, 1), request(5, 4)};
         recorder.append(records, 2);
-        CHECK(!"refused");
+        CHECK(false); /* it is refused */
     } catch (const timeweight::error &error) {
         CHECK(error.status() == TW_ERR_RANGE);
         CHECK(error.detail().rule == TW_RULE_END_BEFORE_START && error.detail().row == 1);
@@ -84,7 +84,7 @@ static void test_errors()
     CHECK(recorder.balance().refused == 2);
     try {
         recorder.set_clock(INT64_MAX);
-        CHECK(!"out of range");
+        CHECK(false); /* it is out of range */
     } catch (const timeweight::error &error) {
         CHECK(error.status() == TW_ERR_INVAL && error.detail().rule == TW_RULE_NONE);
     }
