@@ -279,7 +279,8 @@ static text report(tw_recorder *const *recorders, size_t count)
     return t;
 }
 
-/* Reads everything back into one recorder and compares the two reports. */
+/* Reads everything back into one recorder and compares the two reports. (The workers record
+ * no chunks; those would take tw_recorder_read_chunks().) */
 static bool same_as_batch(void)
 {
     tw_recorder *recorders[WORKERS], *batch;

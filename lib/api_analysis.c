@@ -28,8 +28,11 @@ static int32_t check_options(const tw_options *options, uint64_t *quantiles,
 
     if (options->flags & ~flags)
         return TW_ERR_NOTSUP;
-    if (options->kernel != TW_KERNEL_AUTO && options->kernel != TW_KERNEL_PORTABLE)
+    request->kernel = twi_kernel_get(options->kernel);
+    if (!request->kernel)
         return TW_ERR_NOTSUP;
+    request->parallel = (twi_parallel){options->threads, options->executor,
+                                       options->executor_data};
     request->has_begin = (options->flags & TW_WINDOW_BEGIN) != 0;
     request->has_end = (options->flags & TW_WINDOW_END) != 0;
     request->begin_ns = options->window_begin_ns;
@@ -89,7 +92,8 @@ int32_t tw_analyze(tw_analysis **analysis, tw_recorder *const *recorders,
     status = check_options(&known, quantiles, &request);
     if (status)
         return status;
-    status = twi_core_new(&core, recorders, recorder_count, &request.allocator);
+    status = twi_core_new(&core, recorders, recorder_count, &request.allocator,
+                          request.kernel, &request.parallel);
     if (status)
         return status;
     status = twi_analysis_new(analysis, core, &request);

@@ -9,7 +9,7 @@
 #include "api.h"
 #include "base/abi.h"
 #include "series/series.h"
-#include "stat/dist.h"
+#include "stat/sum.h"
 
 int32_t twi_api_curve(const tw_analysis *analysis, int32_t id, const twi_metric **metric)
 {
@@ -48,7 +48,7 @@ int32_t tw_analysis_curve(const tw_analysis *analysis, int32_t metric, int64_t f
     while (count < capacity && twi_pieces_next(&pieces, &piece)) {
         if (piece.is_on) {
             const tw_segment segment = {piece.begin_ns, piece.end_ns,
-                                        twi_dist_value(piece.value, found->scale)};
+                                        twi_sum_value(piece.value, found->scale)};
             twi_abi_write_element(segments, count++, segment_size, &segment,
                                   sizeof segment);
         }

@@ -10,21 +10,25 @@
 #include "api.h"
 #include "base/abi.h"
 #include "base/mem.h"
-#include "store/recorder.h"
+#include "store/append.h"
 
 void tw_record_init(tw_record *record, size_t record_size)
 {
-    tw_record blank;
+    static const tw_record blank = {
+        .credit_issued_ns = TW_TIME_NONE,
+        .start_ns = TW_TIME_NONE,
+        .generation_start_ns = TW_TIME_NONE,
+        .end_ns = TW_TIME_NONE,
+        .input_tokens = TW_TOKENS_NONE,
+        .output_tokens = TW_TOKENS_NONE,
+    };
 
     if (!record)
         return;
-    memset(&blank, 0, sizeof blank);
-    blank.credit_issued_ns = TW_TIME_NONE;
-    blank.start_ns = TW_TIME_NONE;
-    blank.generation_start_ns = TW_TIME_NONE;
-    blank.end_ns = TW_TIME_NONE;
-    blank.input_tokens = TW_TOKENS_NONE;
-    blank.output_tokens = TW_TOKENS_NONE;
+    if (record_size == sizeof blank) {
+        memcpy(record, &blank, sizeof blank); /* of a known size: a few stores */
+        return;
+    }
     memset(record, 0, record_size);
     memcpy(record, &blank, record_size < sizeof blank ? record_size : sizeof blank);
 }
@@ -88,7 +92,7 @@ static int32_t refuse(tw_recorder *recorder, int32_t status)
     return status;
 }
 
-/* ---- Appending --------------------------------------------------------------------- */
+/* ---- Appending ------------------------------------------------------------------- */
 
 /* An array of the caller's, aligned anyhow. */
 struct record_array {
@@ -106,12 +110,20 @@ static int32_t get_from_array(const void *source, size_t row, tw_record *record,
     return TW_OK;
 }
 
-int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size_t count,
-                           size_t record_size, uint32_t flags, size_t *accepted)
+/* True if its elements can be read where they lie. */
+static bool is_aligned(const void *records, size_t stride)
+{
+    return stride >= sizeof(tw_record) && stride % alignof(tw_record) == 0 &&
+           (uintptr_t)records % alignof(tw_record) == 0;
+}
+
+static int32_t append_array(tw_recorder *recorder, const tw_record *records, size_t count,
+                            size_t record_size, uint32_t flags, size_t *accepted)
 {
     const struct record_array array = {records, record_size};
+    twi_append append;
+    int32_t status;
 
-    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
     if (!recorder)
         return TW_ERR_INVAL;
     if (!records && count)
@@ -122,49 +134,130 @@ int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size
         return refuse(recorder, TW_ERR_INVAL);
     if (flags & ~(uint32_t)TW_APPEND_SKIP_INVALID)
         return refuse(recorder, TW_ERR_NOTSUP);
-    return twi_recorder_append(recorder, get_from_array, &array, count,
-                               (flags & TW_APPEND_SKIP_INVALID) != 0, accepted);
+    twi_append_begin(&append, recorder, (flags & TW_APPEND_SKIP_INVALID) != 0);
+    if (is_aligned(records, record_size))
+        status = twi_append_array(&append, records, record_size, count);
+    else
+        status = twi_append_rows(&append, get_from_array, &array, count);
+    if (!status)
+        twi_append_end(&append, accepted);
+    return status;
 }
 
-/* Copies the value of a row, if there is one. */
-static void get_value(const tw_column *column, size_t row, void *value, size_t size)
+int32_t tw_recorder_append(tw_recorder *recorder, const tw_record *records, size_t count,
+                           size_t record_size, uint32_t flags, size_t *accepted)
+{
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
+    /* The way of nearly all calls, short. */
+    if (count == 1 && recorder && records && record_size == sizeof *records &&
+        is_aligned(records, record_size) &&
+        !(flags & ~(uint32_t)TW_APPEND_SKIP_INVALID) &&
+        twi_append_one(recorder, records)) {
+        if (accepted)
+            *accepted = 1;
+        return TW_OK;
+    }
+    return append_array(recorder, records, count, record_size, flags, accepted);
+}
+
+/* Rows of columns are made into so many records at a time, a field after the other: what a
+ * column is like is asked once, not for each value. */
+enum { GATHER_ROWS = 64 };
+
+/* Copies the values of some rows to a field of records, or `none` where there is none. */
+static inline void gather(const tw_column *column, size_t size, const void *none,
+                          size_t first, size_t count, tw_record *records, size_t offset)
 {
     const size_t stride = column->stride ? (size_t)column->stride : size;
+    const uint8_t *validity = column->validity ? column->validity + first : NULL;
+    unsigned char *to = (unsigned char *)records + offset;
+    const unsigned char *from = column->values;
 
-    if (column->values && (!column->validity || column->validity[row]))
-        memcpy(value, (const unsigned char *)column->values + row * stride, size);
+    if (from)
+        from += first * stride;
+    for (size_t i = 0; i < count; i++, to += sizeof *records)
+        memcpy(to, from && (!validity || validity[i]) ? from + i * stride : none, size);
 }
 
-static int32_t get_from_columns(const void *source, size_t row, tw_record *record,
-                                twi_fault *fault)
+static void gather_times(const tw_column *column, size_t first, size_t count,
+                         tw_record *records, size_t offset)
 {
-    const tw_columns *c = source;
+    const int64_t none = TW_TIME_NONE;
+    gather(column, sizeof none, &none, first, count, records, offset);
+}
 
-    tw_record_init(record, sizeof *record);
-    get_value(&c->credit_issued_ns, row, &record->credit_issued_ns, sizeof(int64_t));
-    get_value(&c->start_ns, row, &record->start_ns, sizeof(int64_t));
-    get_value(&c->generation_start_ns, row, &record->generation_start_ns,
-              sizeof(int64_t));
-    get_value(&c->end_ns, row, &record->end_ns, sizeof(int64_t));
-    get_value(&c->input_tokens, row, &record->input_tokens, sizeof(int64_t));
-    get_value(&c->output_tokens, row, &record->output_tokens, sizeof(int64_t));
-    get_value(&c->status, row, &record->status, sizeof(int32_t));
-    get_value(&c->record_flags, row, &record->flags, sizeof(uint32_t));
-    if (c->chunk_offsets) {
-        uint64_t begin, end;
+static void gather_tokens(const tw_column *column, size_t first, size_t count,
+                          tw_record *records, size_t offset)
+{
+    const int64_t none = TW_TOKENS_NONE;
+    gather(column, sizeof none, &none, first, count, records, offset);
+}
 
-        memcpy(&begin, c->chunk_offsets + row, sizeof begin);
-        memcpy(&end, c->chunk_offsets + row + 1, sizeof end);
+static void gather_numbers(const tw_column *column, size_t first, size_t count,
+                           tw_record *records, size_t offset)
+{
+    const int32_t none = 0; /* TW_RECORD_OK, no flags */
+    gather(column, sizeof none, &none, first, count, records, offset);
+}
+
+/* Points records to their chunks. Returns the number of records before the first whose
+ * offsets lead astray, with a fault. */
+static size_t gather_chunks(const tw_columns *c, size_t first, size_t count,
+                            tw_record *records, twi_fault *fault)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t begin = 0, end = 0;
+
+        if (c->chunk_offsets) {
+            begin = c->chunk_offsets[first + i];
+            end = c->chunk_offsets[first + i + 1];
+        }
         if (begin > end || end > c->chunk_value_count) {
             *fault = (twi_fault){TW_RULE_NONE, TW_FIELD_CHUNK_COUNT, 0, (int64_t)begin,
                                  (int64_t)end};
-            return TW_ERR_INVAL;
+            return i;
         }
+        records[i].chunk_arrival_ns = NULL;
+        records[i].chunk_tokens = NULL;
+        records[i].chunk_count = end - begin;
         if (begin < end) {
-            record->chunk_arrival_ns = c->chunk_arrival_ns + begin;
-            record->chunk_tokens = c->chunk_tokens ? c->chunk_tokens + begin : NULL;
-            record->chunk_count = end - begin;
+            records[i].chunk_arrival_ns = c->chunk_arrival_ns + begin;
+            if (c->chunk_tokens)
+                records[i].chunk_tokens = c->chunk_tokens + begin;
         }
+    }
+    return count;
+}
+
+static int32_t append_columns(twi_append *append, const tw_columns *c)
+{
+    const size_t rows = (size_t)c->count;
+
+    for (size_t first = 0; first < rows; first += GATHER_ROWS) {
+        const size_t count = rows - first < GATHER_ROWS ? rows - first : GATHER_ROWS;
+        tw_record r[GATHER_ROWS];
+        twi_fault fault = {0};
+        size_t good;
+        int32_t status;
+
+        gather_times(&c->credit_issued_ns, first, count, r,
+                     offsetof(tw_record, credit_issued_ns));
+        gather_times(&c->start_ns, first, count, r, offsetof(tw_record, start_ns));
+        gather_times(&c->generation_start_ns, first, count, r,
+                     offsetof(tw_record, generation_start_ns));
+        gather_times(&c->end_ns, first, count, r, offsetof(tw_record, end_ns));
+        gather_tokens(&c->input_tokens, first, count, r,
+                      offsetof(tw_record, input_tokens));
+        gather_tokens(&c->output_tokens, first, count, r,
+                      offsetof(tw_record, output_tokens));
+        gather_numbers(&c->status, first, count, r, offsetof(tw_record, status));
+        gather_numbers(&c->record_flags, first, count, r, offsetof(tw_record, flags));
+        good = gather_chunks(c, first, count, r, &fault);
+        status = twi_append_array(append, r, sizeof r[0], good);
+        if (!status && good < count)
+            status = twi_append_fail(append, TW_ERR_INVAL, &fault);
+        if (status)
+            return status;
     }
     return TW_OK;
 }
@@ -199,6 +292,7 @@ int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *colu
                                    uint32_t flags, size_t *accepted)
 {
     tw_columns known;
+    twi_append append;
     int32_t status;
 
     assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
@@ -215,8 +309,11 @@ int32_t tw_recorder_append_columns(tw_recorder *recorder, const tw_columns *colu
     status = check_columns(&known);
     if (status)
         return refuse(recorder, status);
-    return twi_recorder_append(recorder, get_from_columns, &known, (size_t)known.count,
-                               (flags & TW_APPEND_SKIP_INVALID) != 0, accepted);
+    twi_append_begin(&append, recorder, (flags & TW_APPEND_SKIP_INVALID) != 0);
+    status = append_columns(&append, &known);
+    if (!status)
+        twi_append_end(&append, accepted);
+    return status;
 }
 
 int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record *records,
@@ -231,6 +328,30 @@ int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first, tw_record 
     if (capacity > SIZE_MAX / record_size)
         return TW_ERR_INVAL;
     *written = twi_recorder_read(recorder, first, records, capacity, record_size);
+    return TW_OK;
+}
+
+int32_t tw_recorder_read_chunks(const tw_recorder *recorder, uint64_t first,
+                                tw_record *records, size_t count, size_t record_size,
+                                int64_t *arrival_ns, int64_t *tokens, size_t capacity,
+                                size_t *written)
+{
+    uint64_t published;
+
+    assert(!recorder || recorder->mark == TWI_MARK_RECORDER);
+    if (!recorder || !written || (!records && count) || (!arrival_ns && capacity) ||
+        (uintptr_t)arrival_ns % alignof(int64_t) || (uintptr_t)tokens % alignof(int64_t))
+        return TW_ERR_INVAL;
+    published = twi_recorder_published(recorder);
+    if (first > published || count > published - first)
+        return TW_ERR_INVAL;
+    if (twi_abi_check_size(record_size, TWI_ABI_UPTO(tw_record, flags)))
+        return TW_ERR_ABI;
+    if (count > SIZE_MAX / record_size ||
+        twi_recorder_chunk_count(recorder, first, count) > capacity)
+        return TW_ERR_INVAL;
+    *written = twi_recorder_read_chunks(recorder, first, records, count, record_size,
+                                        arrival_ns, tokens);
     return TW_OK;
 }
 

@@ -810,7 +810,7 @@ START_TEST(options_refused)
     } while (0)
     REFUSED(options.flags = 4, TW_ERR_NOTSUP);
     REFUSED(options.flags = UINT32_C(1) << 31, TW_ERR_NOTSUP);
-    REFUSED(options.kernel = 2, TW_ERR_NOTSUP);
+    REFUSED(options.kernel = TW_KERNEL_NEON + 1, TW_ERR_NOTSUP);
     REFUSED(options.kernel = -1, TW_ERR_NOTSUP);
     REFUSED(options.quantile_count = 1, TW_ERR_INVAL);
     REFUSED((options.quantiles = q, options.quantile_count = TW_QUANTILES_LIMIT + 1),

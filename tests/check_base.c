@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The foundation: wide and big integers, doubles as text, memory, growing structs,
- * statuses. Built a second time without 128-bit integers of the compiler.
+/* The foundation: wide and big integers, doubles and doubles as text, memory, growing
+ * structs, statuses. Built a second time without 128-bit integers of the compiler.
  * TIMEWEIGHT_TEST_NUMBERS says how many random numbers are printed. */
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "base/abi.h"
 #include "base/big.h"
 #include "base/decimal.h"
+#include "base/f64.h"
 #include "base/mem.h"
 #include "vocabulary.h"
 
@@ -1000,10 +1001,146 @@ START_TEST(version)
 }
 END_TEST
 
+/* ---- Doubles ----------------------------------------------------------------------- */
+
+/* A positive double of any bits: mantissa * 2^exponent, up to 2^around or down to 2^-around. */
+static double random_double(uint64_t *random, int around, uint64_t *mantissa,
+                            int *exponent)
+{
+    *mantissa = UINT64_C(1) << 52 | random_next(random) >> 12;
+    if (random_below(random, 4) == 0) /* few bits, so that results are exact or ties */
+        *mantissa &= ~UINT64_C(0) << random_below(random, 52);
+    if (random_below(random, 8) == 0)
+        *mantissa = (UINT64_C(1) << 53) - 1 - random_below(random, 2);
+    *exponent = (int)random_between(random, -around - 52, around - 53);
+    return ldexp((double)*mantissa, *exponent);
+}
+
+/* (a / b) * 2^exponent, rounded once. */
+static double nearest(twi_u192 a, uint64_t b, int exponent)
+{
+    const twi_big above = twi_big_from(a.w, 3), below = twi_big_from64(b);
+    return twi_big_ratio(&above, &below, exponent);
+}
+
+START_TEST(products_and_ratios_are_rounded_once)
+{
+    const uint64_t count = vocabulary_count("TIMEWEIGHT_TEST_NUMBERS", 200000);
+    uint64_t random = 41;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t m, n;
+        int e, f;
+        const double a = random_double(&random, 400, &m, &e);
+        const double b = random_double(&random, 400, &n, &f);
+        const double product = nearest(twi_product(m, n), 1, e + f);
+        const double ratio = nearest(twi_from64(m), n, e - f);
+
+        vocabulary_context("%a, %a", a, b);
+        assert_same(twi_f64_product(a, b), product);
+        assert_same(twi_f64_soft_product(a, b), product);
+        assert_same(twi_f64_ratio(a, b), ratio);
+        assert_same(twi_f64_soft_ratio(a, b), ratio);
+    }
+    assert_same(twi_f64_soft_product(0, 7), 0.0);
+    assert_same(twi_f64_soft_product(7, 0), 0.0);
+    assert_same(twi_f64_soft_ratio(0, 7), 0.0);
+    /* 1.5 and 4.5 ulps above 1.5: ties, to even */
+    assert_same(twi_f64_soft_product(0x1.0000000000001p0, 0x1.8p0), 0x1.8000000000002p0);
+    assert_same(twi_f64_soft_product(0x1.0000000000003p0, 0x1.8p0), 0x1.8000000000004p0);
+    assert_same(twi_f64_soft_ratio(1, 3), 0x1.5555555555555p-2);
+    assert_same(twi_f64_soft_ratio(2, 3), 0x1.5555555555555p-1);
+}
+END_TEST
+
+/* Whole numbers up to 192 bits: any, short ones, and those beside a tie. */
+static twi_u192 random_whole(uint64_t *random)
+{
+    const unsigned shift = (unsigned)random_below(random, 138);
+    twi_u192 whole = random_u192(random, 192);
+
+    if (random_below(random, 2))
+        return whole;
+    whole = twi_from64(UINT64_C(1) << 53 | random_next(random) >> 11);
+    whole = twi_shl(whole, shift);
+    whole = twi_add(whole, twi_from64(random_below(random, 3)));
+    return twi_sub(whole, twi_from64(1));
+}
+
+START_TEST(doubles_of_whole_numbers)
+{
+    const uint64_t count = vocabulary_count("TIMEWEIGHT_TEST_NUMBERS", 100000);
+    const twi_u192 most = {{UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+    uint64_t random = 42;
+
+    assert_same(twi_f64_from_u192(twi_from64(0)), 0.0);
+    assert_same(twi_f64_from_u192(most), 0x1p192);
+    assert_same(twi_f64_from_u192(twi_from64(UINT64_MAX)), 0x1p64);
+    assert_u192(twi_f64_to_u192(0), twi_from64(0));
+    assert_u192(twi_f64_to_u192(0x1.fffffffffffffp191),
+                ((twi_u192){{0, 0, UINT64_C(0xfffffffffffff800)}}));
+    for (uint64_t i = 0; i < count; i++) {
+        const twi_u192 whole = random_whole(&random);
+        const double value = nearest(whole, 1, 0);
+        const unsigned drop = (unsigned)random_below(&random, 70);
+
+        assert_same(twi_f64_from_u192(whole), value);
+        if (value < 0x1p192) {
+            const twi_u192 back = twi_f64_to_u192(value);
+            assert_u192(back, exact_whole(value));
+            assert_same(nearest(back, 1, 0), value);
+            /* below the point: rounded down */
+            assert_u192(twi_f64_to_u192(ldexp(value, -(int)drop)), twi_shr(back, drop));
+        }
+    }
+}
+END_TEST
+
+START_TEST(doubles_joined_of_two)
+{
+    const uint64_t count = vocabulary_count("TIMEWEIGHT_TEST_NUMBERS", 100000);
+    uint64_t random = 43;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned shift = (unsigned)random_below(&random, 53);
+        const uint64_t high = random_next(&random) >> (12 + random_below(&random, 52));
+        const uint64_t most = (UINT64_C(1) << shift) - 1;
+        uint64_t low = random_next(&random) & most;
+
+        if (random_below(&random, 4) == 0)
+            low = random_below(&random, 2) ? most : (most + 1) / 2;
+        low = low > most ? most : low;
+        assert_same(
+            twi_f64_join(high, low, shift),
+            nearest(twi_add(twi_shl(twi_from64(high), shift), twi_from64(low)), 1, 0));
+    }
+}
+END_TEST
+
+START_TEST(doubles_rounded_down)
+{
+    uint64_t random = 44, mantissa;
+    int exponent;
+
+    for (int i = 0; i < 100000; i++) {
+        const double value = random_double(&random, i % 2 ? 70 : 900, &mantissa,
+                                           &exponent);
+        assert_same(twi_f64_floor(value), floor(value));
+        assert_same(twi_f64_floor(floor(value)), floor(value));
+        assert_same(twi_f64_from_bits(twi_f64_bits(value)), value);
+    }
+    assert_same(twi_f64_floor(0), 0.0);
+    assert_same(twi_f64_floor(0x1.fffffffffffffp51), 0x1.ffffffffffffep51);
+    for (int e = -1022; e <= 1023; e++)
+        assert_same(twi_f64_power(e), ldexp(1, e));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base");
     TCase *wide = vocabulary_case(suite, "wide"), *big = vocabulary_case(suite, "big"),
+          *f64 = vocabulary_case(suite, "f64"),
           *decimal = vocabulary_case(suite, "decimal"),
           *mem = vocabulary_case(suite, "mem"), *abi = vocabulary_case(suite, "abi"),
           *status = vocabulary_case(suite, "status");
@@ -1023,6 +1160,10 @@ int main(void)
     tcase_add_test(big, big_ratios_round_like_the_hardware);
     tcase_add_test(big, big_ratios_round_to_even);
     tcase_add_test(big, big_values_in_units);
+    tcase_add_test(f64, products_and_ratios_are_rounded_once);
+    tcase_add_test(f64, doubles_of_whole_numbers);
+    tcase_add_test(f64, doubles_joined_of_two);
+    tcase_add_test(f64, doubles_rounded_down);
     tcase_add_test(decimal, shortest_known);
     tcase_add_test(decimal, shortest_special);
     tcase_add_test(decimal, shortest_random);

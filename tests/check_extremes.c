@@ -427,15 +427,25 @@ END_TEST
 
 enum { GIANTS = 100000 };
 
-static twi_u192 rate_units(uint64_t tokens)
+/* n times a whole double, exactly. */
+static twi_u192 times(double value, uint64_t n)
 {
-    return twi_shl(twi_from64(tokens), TWI_RATE_SHIFT);
+    const twi_u192 whole = exact_whole(value);
+    twi_big big = twi_big_from(whole.w, 3);
+
+    twi_big_multiply64(&big, n);
+    assert_that(big.used <= 3);
+    return (twi_u192){{big.w[0], big.w[1], big.w[2]}};
 }
 
+/* The exact sum of value * ns. */
 static void has_sum(const twi_dist *dist, twi_u192 wanted)
 {
-    assert_u192(((twi_u192){{dist->sum[0], dist->sum[1], dist->sum[2]}}), wanted);
-    assert_u64(dist->sum[3], 0);
+    const twi_big got = twi_big_from(dist->tally.sum.w, TWI_SUM_LIMBS);
+    twi_big sum = twi_big_from(wanted.w, 3);
+
+    twi_big_shift(&sum, TWI_SUM_SHIFT);
+    assert_i64(twi_big_compare(&got, &sum), 0);
 }
 
 /* 100,000 records with 2^40 - 1 tokens in and out, 1 ns each, and as many 1 ns later:
@@ -443,12 +453,16 @@ static void has_sum(const twi_dist *dist, twi_u192 wanted)
  *      [0, 1)    [1, 2)              [2, 3)    [3, 4)
  *      prefill   prefill + decode    decode    nothing
  *
- * A sum has up to 146 bits in the unit of rates. */
+ * A sum has up to 147 bits in the unit of rates: lanes do not hold it. */
 START_TEST(most_tokens_in_a_nanosecond_many_times_at_once)
 {
     const uint64_t most = (uint64_t)MOST_TOKENS, all_tokens = GIANTS * most;
     const double in = (double)all_tokens, one = (double)MOST_TOKENS;
     const double out = (double)(GIANTS * (most - 1));
+    const twi_u192 all_in = times(exact_rate(most, 1), GIANTS),
+                   all_out = times(exact_rate(most - 1, 1), GIANTS);
+    const double prefills = exact_double(all_in), decodes = exact_double(all_out),
+                 both = exact_double(twi_add(all_in, all_out));
     tw_record *all = make(2 * GIANTS, sizeof *all);
     const twi_dist *prefill, *decode, *total;
     tw_analysis *analysis;
@@ -460,29 +474,40 @@ START_TEST(most_tokens_in_a_nanosecond_many_times_at_once)
     decode = dist_of(analysis, TWI_CURVE_DECODE_RATE);
     total = dist_of(analysis, TWI_CURVE_TOTAL_RATE);
 
-    /* The integers, to the last unit. */
-    assert_u64(twi_bits(total->most), 146);
-    assert_u192(prefill->least, rate_units(all_tokens));
-    assert_u192(prefill->most, rate_units(all_tokens));
+    /* Exact sums, each rounded once. */
+    assert_that(analysis->core->timeline.wide);
+    assert_that(both >= 0x1p146);
+    assert_same(prefill->tally.least, prefills);
+    assert_same(prefill->tally.most, prefills);
     assert_u64(prefill->zero_weight, 2);
-    has_sum(prefill, rate_units(2 * all_tokens));
-    assert_u192(decode->least, rate_units(all_tokens - GIANTS));
-    assert_u192(decode->most, rate_units(all_tokens - GIANTS));
+    has_sum(prefill, times(prefills, 2));
+    assert_same(decode->tally.least, decodes);
+    assert_same(decode->tally.most, decodes);
     assert_u64(decode->zero_weight, 2);
-    assert_u192(total->least, rate_units(all_tokens - GIANTS));
-    assert_u192(total->most, rate_units(2 * all_tokens - GIANTS));
+    assert_same(total->tally.least, decodes);
+    assert_same(total->tally.most, both);
     assert_u64(total->zero_weight, 1);
-    has_sum(total, rate_units(4 * all_tokens - 2 * GIANTS));
+    has_sum(total, twi_add(twi_add(exact_whole(prefills), exact_whole(decodes)),
+                           exact_whole(both)));
 
-    /* And what is made of them. */
-    has(analysis, TW_EFFECTIVE_PREFILL_THROUGHPUT, in * 1e9 / 2, 0, in * 1e9);
+    /* And what is made of them: each of some three roundings moves by 2^-53 at most. */
+    has(analysis, TW_EFFECTIVE_PREFILL_THROUGHPUT, prefills * 0x1p-60, 0,
+        prefills * 0x1p-59);
+    assert_near(prefills * 0x1p-59, in * 1e9, 2 * DBL_EPSILON, 0);
     assert_near(summary_of(analysis, TW_EFFECTIVE_PREFILL_THROUGHPUT).std, in * 1e9 / 2,
-                DBL_EPSILON, 0);
-    has(analysis, TW_EFFECTIVE_DECODE_THROUGHPUT, out * 1e9 / 2, 0, out * 1e9);
-    has(analysis, TW_EFFECTIVE_TOTAL_THROUGHPUT, (in + out) * 1e9 / 2, 0,
-        (in + out) * 1e9);
-    is_always(analysis, TW_ACTIVE_PREFILL_THROUGHPUT_PER_USER, one * 1e9);
-    is_always(analysis, TW_ACTIVE_DECODE_THROUGHPUT_PER_USER, (one - 1) * 1e9);
+                0x1p-47, 0); /* moments count in 2^-47 of the largest value */
+    has(analysis, TW_EFFECTIVE_DECODE_THROUGHPUT, decodes * 0x1p-60, 0,
+        decodes * 0x1p-59);
+    assert_near(decodes * 0x1p-59, out * 1e9, 2 * DBL_EPSILON, 0);
+    assert_same(summary_of(analysis, TW_EFFECTIVE_TOTAL_THROUGHPUT).max, both * 0x1p-59);
+    assert_near(summary_of(analysis, TW_EFFECTIVE_TOTAL_THROUGHPUT).avg,
+                (in + out) * 1e9 / 2, 2 * DBL_EPSILON, 0);
+    is_always(analysis, TW_ACTIVE_PREFILL_THROUGHPUT_PER_USER,
+              exact_per_user(prefills, GIANTS) * 0x1p-59);
+    assert_near(exact_per_user(prefills, GIANTS) * 0x1p-59, one * 1e9, 2 * DBL_EPSILON,
+                0);
+    is_always(analysis, TW_ACTIVE_DECODE_THROUGHPUT_PER_USER,
+              exact_per_user(decodes, GIANTS) * 0x1p-59);
     has(analysis, TW_TOKENS_IN_FLIGHT, in * 1.5, 0, in * 3);
     is_sample(analysis, TW_INPUT_SEQUENCE_LENGTH, 2 * GIANTS, one, 1);
     is_scalar(analysis, TW_TOTAL_TOKEN_THROUGHPUT, in * 1e9);
@@ -491,23 +516,26 @@ START_TEST(most_tokens_in_a_nanosecond_many_times_at_once)
 }
 END_TEST
 
-/* Beside them one token in 2^61 ns, which is 2^27 units of the rate: what is left when
+/* Beside them one token in 2^61 ns, which is 10^9 / 4 units of the rate: what is left when
  * they have gone is exactly that. */
 START_TEST(giants_leave_nothing_behind)
 {
     tw_record *all = copies(record(0, 1, 2, MOST_TOKENS, MOST_TOKENS), GIANTS + 1);
-    const twi_u192 tiny = twi_from64(UINT64_C(1) << 27);
+    const twi_u192 giants = times(exact_rate((uint64_t)MOST_TOKENS, 1), GIANTS);
     const uint64_t tokens = GIANTS * (uint64_t)MOST_TOKENS;
+    const double tiny = 250000000;
+    const double together = exact_double(twi_add(giants, exact_whole(tiny)));
     const twi_dist *prefill;
     tw_analysis *analysis;
 
     all[GIANTS / 2] = record(0, TIME_LIMIT, TIME_LIMIT, 1, 0);
     analysis = analysis_of(all, GIANTS + 1, NULL);
     prefill = dist_of(analysis, TWI_CURVE_PREFILL_RATE);
-    assert_u192(prefill->least, tiny);
-    assert_u192(prefill->most, twi_add(rate_units(tokens), tiny));
+    assert_same(prefill->tally.least, tiny);
+    assert_same(prefill->tally.most, together);
     assert_u64(prefill->zero_weight, 0);
-    has_sum(prefill, rate_units(tokens + 1));
+    has_sum(prefill,
+            twi_add(exact_whole(together), times(tiny, (uint64_t)TIME_LIMIT - 1)));
     assert_same(quantile_of(analysis, TW_EFFECTIVE_PREFILL_THROUGHPUT, 0.5),
                 1e9 * 0x1p-61);
     has(analysis, TW_TOKENS_IN_FLIGHT, summary_of(analysis, TW_TOKENS_IN_FLIGHT).avg, 1,
@@ -700,8 +728,8 @@ START_TEST(order_of_many_ties_does_not_matter)
 END_TEST
 
 /* What makes other ways of ordering quadratic, and what this one could get wrong: a
- * million events each, so that the suite ends in time only if the work is linear. */
-enum { EVENTS = 1 << 20 };
+ * million keys each, so that the suite ends in time only if the work is linear. */
+enum { EVENTS = 1 << 20, NUMBER_BITS = 20 };
 
 static uint64_t reversed_bits(uint64_t a, unsigned bits)
 {
@@ -749,59 +777,84 @@ static uint64_t key_in(int pattern, uint64_t i, uint64_t *random)
     }
 }
 
-/* Ascending, and each event is still there exactly once with its own key. */
-static void is_in_order(const twi_event *events, const uint64_t *keys, uint64_t count)
+/* Ascending from `from_bit` on, and the same keys as before. */
+static void is_in_order(const uint64_t *keys, const uint64_t *before, uint64_t count,
+                        unsigned from_bit)
+{
+    uint64_t wrong = 0, sum = 0, squares = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        wrong += i && keys[i] >> from_bit < keys[i - 1] >> from_bit;
+        sum += keys[i] - before[i];
+        squares += keys[i] * keys[i] - before[i] * before[i];
+    }
+    assert_u64(wrong, 0);
+    assert_u64(sum, 0);
+    assert_u64(squares, 0);
+}
+
+/* Keys that end with their number: each is there once, and still has what it came with. */
+static void are_all_there(const uint64_t *keys, const uint64_t *before, uint64_t count)
 {
     unsigned char *seen = make((size_t)count + 1, 1);
     uint64_t wrong = 0;
 
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t from = events[i].what;
+        const uint64_t number = keys[i] % EVENTS;
 
-        wrong += i && events[i].key < events[i - 1].key;
-        if (from >= count || events[i].key != keys[from] || seen[from]++)
+        if (number >= count || keys[i] != before[number] || seen[number]++)
             wrong++;
     }
     assert_u64(wrong, 0);
     free(seen);
 }
 
+/* Orders a pattern of 64 bits, and one of 44 above numbers that do not count. */
+static void check_ordering(int pattern, uint64_t *keys, uint64_t *before,
+                           uint64_t *scratch, uint64_t count)
+{
+    uint64_t random = 7;
+
+    for (uint64_t i = 0; i < count; i++)
+        keys[i] = before[i] = key_in(pattern, i, &random);
+    twi_order_keys(&twi_kernel_portable, keys, scratch, count, 0);
+    is_in_order(keys, before, count, 0);
+    for (uint64_t i = 0; i < count; i++)
+        keys[i] = before[i] = key_in(pattern, i, &random) << NUMBER_BITS | i;
+    twi_order_keys(&twi_kernel_portable, keys, scratch, count, NUMBER_BITS);
+    is_in_order(keys, before, count, NUMBER_BITS);
+    are_all_there(keys, before, count);
+}
+
 START_TEST(ordering_withstands_any_pattern)
 {
-    const tw_allocator allocator = twi_mem_default();
-    twi_event *events = make(EVENTS, sizeof *events);
-    uint64_t *keys = make(EVENTS, sizeof *keys), random = 7;
+    uint64_t *keys = make(EVENTS, sizeof *keys), *before = make(EVENTS, sizeof *before),
+             *scratch = make(EVENTS, sizeof *scratch);
 
     for (int pattern = SORTED; pattern < KEYS; pattern++) {
         vocabulary_context("pattern %d", pattern);
-        for (uint64_t i = 0; i < EVENTS; i++) {
-            keys[i] = key_in(pattern, i, &random);
-            events[i] = (twi_event){keys[i], i};
-        }
-        assert_ok(twi_order_events(&allocator, events, EVENTS));
-        is_in_order(events, keys, EVENTS);
+        check_ordering(pattern, keys, before, scratch, EVENTS);
     }
+    free(scratch);
+    free(before);
     free(keys);
-    free(events);
 }
 END_TEST
 
 START_TEST(ordering_of_few_events)
 {
-    const tw_allocator allocator = twi_mem_default();
-    twi_event events[9];
-    uint64_t keys[9], random = 3;
+    enum { MOST = TWI_SORT_MOST + 9 };
+    uint64_t keys[MOST], before[MOST];
 
-    for (uint64_t count = 0; count <= 9; count++) {
+    for (uint64_t count = 0; count <= MOST; count++) {
+        uint64_t *scratch = make(count + 1, sizeof *scratch);
+
         for (int pattern = ALL_EQUAL; pattern < KEYS; pattern++) {
             vocabulary_context("%" PRIu64 " events, pattern %d", count, pattern);
-            for (uint64_t i = 0; i < count; i++) {
-                keys[i] = key_in(pattern, i, &random);
-                events[i] = (twi_event){keys[i], i};
-            }
-            assert_ok(twi_order_events(&allocator, events, count));
-            is_in_order(events, keys, count);
+            check_ordering(pattern, keys, before, count > TWI_SORT_MOST ? scratch : NULL,
+                           count);
         }
+        free(scratch);
     }
 }
 END_TEST
@@ -867,19 +920,19 @@ START_TEST(a_hundred_thousand_counted_chunks)
 }
 END_TEST
 
-/* One token over 100,000 gaps: each carries 2^88 / 100,000 units, rounded down; the parts
- * of the token sum to one all the same. */
+/* One token over 100,000 gaps: each carries as many parts of it, rounded; the parts of the
+ * token sum to one all the same. */
 START_TEST(one_token_in_a_hundred_thousand_chunks)
 {
     int64_t *arrivals = make(CHUNKS, sizeof *arrivals);
     const tw_record only = chunked(arrivals, NULL, 1, 2);
-    const twi_u192 part = twi_quotient64(rate_units(1), CHUNKS);
+    const double part = exact_share(1, 1, CHUNKS);
     tw_analysis *analysis = analysis_of(&only, 1, NULL);
 
-    assert_u192(dist_of(analysis, TWI_CURVE_DECODE_RATE)->least, part);
-    assert_u192(dist_of(analysis, TWI_CURVE_DECODE_RATE)->most, part);
-    assert_u192(dist_of(analysis, TWI_CURVE_TOKENS)->most,
-                twi_shl(twi_from64(2), TWI_TOKENS_SHIFT));
+    assert_same(dist_of(analysis, TWI_CURVE_DECODE_RATE)->tally.least, part);
+    assert_same(dist_of(analysis, TWI_CURVE_DECODE_RATE)->tally.most, part);
+    assert_same(part, ldexp(10000, 59)); /* 10^9 / 10^5 tokens/s */
+    assert_same(dist_of(analysis, TWI_CURVE_TOKENS)->tally.most, ldexp(2, 44));
     assert_near(summary_of(analysis, TW_EFFECTIVE_DECODE_THROUGHPUT).avg, 1e9 / 3e5,
                 1e-12, 0);
     tw_analysis_free(analysis);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The registry of metrics, and per-record samples. */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/big.h"
 #include "metric/registry.h"
 #include "metric/sample.h"
 #include "vocabulary.h"
@@ -193,18 +195,26 @@ END_TEST
 
 /* ---- Samples ----------------------------------------------------------------------- */
 
-/* The values of a record in a sample; fails if there are not exactly `count`. */
-static void check_sample(const tw_record *r, int64_t offset_ns, twi_sample sample,
-                         const twi_u192 *values, uint64_t count)
+/* The value of a record in a sample, if `has`: alone, and as one of some rows of a block
+ * that the others do not show in. */
+static void check_sample(const tw_record *r, twi_sample sample, bool has, double value)
 {
-    run one = run_of(r, 1);
-    twi_row row;
+    const tw_record other = with_credit(record(100, 200, 400, 77, 88), 50);
+    const tw_record records[] = {*r, other, *r, *r, other};
+    static const uint16_t rows[] = {0, 2, 3};
+    run one = run_of(records, 5);
+    double values[3 + 1] = {-1, -1, -1, -1};
 
     vocabulary_context("sample %d", (int)sample);
-    twi_block_read(one.spans[0].block, 0, offset_ns, &row);
-    assert_u64(twi_sample_values(sample, &row), count);
-    for (uint64_t i = 0; i < count; i++)
-        assert_u192(twi_sample_value(sample, &row, i), values[i]);
+    assert_u64(twi_sample_values(sample, one.spans[0].block, rows, 0, values), 0);
+    assert_u64(twi_sample_values(sample, one.spans[0].block, rows, 1, values), has);
+    if (has)
+        assert_same(values[0], value);
+    assert_u64(twi_sample_values(sample, one.spans[0].block, rows, 3, values),
+               has ? 3 : 0);
+    for (int i = 0; i < 3 && has; i++)
+        assert_same(values[i], value);
+    assert_same(values[3], -1.0);
     run_free(&one);
 }
 
@@ -218,40 +228,37 @@ typedef struct sampled {
     uint64_t output, input;
 } sampled;
 
-static void check_one(const tw_record *r, int64_t offset_ns, twi_sample sample,
-                      uint64_t value)
+static void check_one(const tw_record *r, twi_sample sample, uint64_t value)
 {
-    const twi_u192 wide = twi_from64(value);
-    check_sample(r, offset_ns, sample, &wide, value != NONE);
+    check_sample(r, sample, value != NONE, (double)value);
 }
 
-static void check_quotient(const tw_record *r, int64_t offset_ns, twi_sample sample,
-                           uint64_t over, uint64_t by)
+/* The double nearest to ns / tokens, in units of 2^-88 ns. */
+static void check_latency(const tw_record *r, uint64_t ns, uint64_t tokens)
 {
-    twi_u192 value = twi_shl(twi_from64(over), 88);
+    const twi_u192 whole = twi_shl(twi_from64(ns), 88);
+    const twi_big over = twi_big_from(whole.w, 3), by = twi_big_from64(tokens);
+    check_sample(r, TWI_SAMPLE_INTER_TOKEN, ns != NONE,
+                 floor(twi_big_ratio(&over, &by, 0)));
+}
 
-    if (over != NONE)
-        value = twi_quotient64(value, by);
-    check_sample(r, offset_ns, sample, &value, over != NONE);
+static void check_rate(const tw_record *r, uint64_t tokens, uint64_t ns)
+{
+    check_sample(r, TWI_SAMPLE_TOKEN_RATE, tokens != NONE,
+                 tokens != NONE ? exact_rate(tokens, ns) : 0);
 }
 
 static void check_samples(const tw_record *r, const sampled *s)
 {
-    static const int64_t clocks[] = {0, 1000, -1000};
-
-    for (int c = 0; c < 3; c++) {
-        const int64_t offset = clocks[c]; /* no difference depends on it */
-        check_one(r, offset, TWI_SAMPLE_EFFECTIVE_LATENCY, s->effective_latency);
-        check_one(r, offset, TWI_SAMPLE_CREDIT_TO_START, s->credit_to_start);
-        check_one(r, offset, TWI_SAMPLE_REQUEST_LATENCY, s->request_latency);
-        check_one(r, offset, TWI_SAMPLE_FIRST_TOKEN, s->first_token);
-        check_one(r, offset, TWI_SAMPLE_SECOND_TOKEN, s->second_token);
-        check_quotient(r, offset, TWI_SAMPLE_INTER_TOKEN, s->inter_token_over,
-                       s->inter_token_by);
-        check_quotient(r, offset, TWI_SAMPLE_TOKEN_RATE, s->rate_over, s->rate_by);
-        check_one(r, offset, TWI_SAMPLE_OUTPUT_TOKENS, s->output);
-        check_one(r, offset, TWI_SAMPLE_INPUT_TOKENS, s->input);
-    }
+    check_one(r, TWI_SAMPLE_EFFECTIVE_LATENCY, s->effective_latency);
+    check_one(r, TWI_SAMPLE_CREDIT_TO_START, s->credit_to_start);
+    check_one(r, TWI_SAMPLE_REQUEST_LATENCY, s->request_latency);
+    check_one(r, TWI_SAMPLE_FIRST_TOKEN, s->first_token);
+    check_one(r, TWI_SAMPLE_SECOND_TOKEN, s->second_token);
+    check_latency(r, s->inter_token_over, s->inter_token_by);
+    check_rate(r, s->rate_over, s->rate_by);
+    check_one(r, TWI_SAMPLE_OUTPUT_TOKENS, s->output);
+    check_one(r, TWI_SAMPLE_INPUT_TOKENS, s->input);
 }
 
 /* [SAMPLE] */
@@ -321,23 +328,20 @@ END_TEST
 
 START_TEST(samples_of_chunks)
 {
-    static const int64_t at[] = {12, 12, 17, 30}, at_first[] = {10, 19};
-    const twi_u192 gaps[] = {{{2, 0, 0}}, {{0, 0, 0}}, {{5, 0, 0}}, {{13, 0, 0}}},
-                   gaps_from_first[] = {{{0, 0, 0}}, {{9, 0, 0}}};
+    static const int64_t at[] = {12, 12, 17, 30}, at_first[] = {10, 19},
+                         late[] = {10 + (INT64_C(1) << 40)};
     tw_record r = with_chunks(record(0, 10, 31, 5, 8), at, NULL, 4);
     sampled s = {NONE, NONE, 31, 10, 2, 21, 7, 7, 21, 8, 5};
 
     check_samples(&r, &s);
-    for (int64_t offset = -100; offset <= 100; offset += 100)
-        check_sample(&r, offset, TWI_SAMPLE_INTER_CHUNK, gaps, 4);
     r = with_chunks(r, at_first, NULL, 2);
     s.second_token = 0;
     check_samples(&r, &s);
-    check_sample(&r, 0, TWI_SAMPLE_INTER_CHUNK, gaps_from_first, 2);
     r.chunk_count = 0;
     s.second_token = NONE;
     check_samples(&r, &s);
-    check_sample(&r, 0, TWI_SAMPLE_INTER_CHUNK, NULL, 0);
+    r = with_chunks(record(0, 10, late[0], 5, 8), late, NULL, 1);
+    check_one(&r, TWI_SAMPLE_SECOND_TOKEN, UINT64_C(1) << 40);
 }
 END_TEST
 

@@ -12,8 +12,8 @@
 #include "vocabulary.h"
 #include "workload.h"
 
-/* One unit of a rate, 2^-88 tokens/ns, in tokens per second. */
-#define RATE_UNIT (0x1p-88 * 1e9)
+/* One unit of a rate, in tokens per second. */
+#define RATE_UNIT 0x1p-59
 
 /* Quantiles beside the standard ones. */
 static const double odd[] = {0, 1, 1 / 3.0, 0.999, 0.9, 0.123456789012};

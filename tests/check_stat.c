@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of weighted values: distributions, ranks, selection. */
+/* Statistics of weighted values: exact sums, distributions, ranks, selection. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,58 +9,99 @@
 #include "stat/dist.h"
 #include "stat/rank.h"
 #include "stat/select.h"
+#include "stat/sum.h"
 #include "vocabulary.h"
 
 static const twi_scale whole = {1, 1, 0};
+static const twi_kernel *const kernel = &twi_kernel_portable;
 
 /* ---- Weighted values --------------------------------------------------------------- */
 
 typedef struct weighted {
-    twi_u192 value;
+    double value;
     uint64_t weight;
 } weighted;
 
-static twi_dist dist_new(void)
+/* Gives out values in arrays of the size that everything is fed with. */
+typedef void (*batch_fn)(void *context, const double *value, const uint64_t *weight,
+                         size_t count);
+
+static void for_each_batch(const weighted *values, size_t count, batch_fn take,
+                           void *context)
+{
+    while (count) {
+        const size_t some = count < TWI_BATCH_SIZE ? count : TWI_BATCH_SIZE;
+        double value[TWI_BATCH_SIZE];
+        uint64_t weight[TWI_BATCH_SIZE];
+
+        for (size_t i = 0; i < some; i++) {
+            value[i] = values[i].value;
+            weight[i] = values[i].weight;
+        }
+        take(context, value, weight, some);
+        values += some;
+        count -= some;
+    }
+}
+
+static void dist_init(twi_dist *dist, unsigned bin_bits)
 {
     const tw_allocator allocator = twi_mem_default();
-    twi_dist dist;
+    twi_dist_init(dist, &allocator, bin_bits);
+}
 
-    twi_dist_init(&dist, &allocator);
-    return dist;
+static void feed_batch(void *context, const double *value, const uint64_t *weight,
+                       size_t count)
+{
+    assert_ok(twi_dist_feed(context, kernel, value, weight, count));
+}
+
+static void feed_moments_batch(void *context, const double *value, const uint64_t *weight,
+                               size_t count)
+{
+    kernel->moments(value, weight, count, &((twi_dist *)context)->moments);
 }
 
 static void feed(twi_dist *dist, const weighted *values, size_t count)
 {
-    while (count) {
-        twi_pairs pairs = {.count = count < TWI_BATCH_SIZE ? count : TWI_BATCH_SIZE};
-
-        for (size_t i = 0; i < pairs.count; i++) {
-            pairs.value[i] = values[i].value;
-            pairs.weight[i] = values[i].weight;
-        }
-        assert_ok(twi_dist_feed(dist, &pairs));
-        values += pairs.count;
-        count -= pairs.count;
-    }
+    for_each_batch(values, count, feed_batch, dist);
 }
 
-static twi_dist dist_of(const weighted *values, size_t count)
+static void feed_moments(twi_dist *dist, const weighted *values, size_t count)
 {
-    twi_dist dist = dist_new();
-    feed(&dist, values, count);
-    return dist;
+    for_each_batch(values, count, feed_moments_batch, dist);
+}
+
+/* Both passes. */
+static void fill(twi_dist *dist, unsigned bin_bits, const weighted *values, size_t count)
+{
+    dist_init(dist, bin_bits);
+    feed(dist, values, count);
+    twi_dist_settle(dist);
+    feed_moments(dist, values, count);
+}
+
+/* The same as levels: the values are small. */
+static void fill_levels(twi_dist *dist, const weighted *values, size_t count)
+{
+    dist_init(dist, TWI_BIN_MOST_BITS);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t value = (uint32_t)values[i].value;
+        assert_ok(twi_dist_feed_levels(dist, &value, &values[i].weight, 1));
+    }
+    twi_dist_settle(dist);
 }
 
 static int by_value(const void *left, const void *right)
 {
     const weighted *a = left, *b = right;
-    return twi_less(b->value, a->value) - twi_less(a->value, b->value);
+    return (a->value > b->value) - (a->value < b->value);
 }
 
 /* How random values may be spread. */
 enum spread {
-    ALL_SIZES,   /* of any length up to 190 bits */
-    SMALL,       /* below 2^11: each has a bin of its own */
+    ALL_SIZES,   /* up to 2^190 */
+    SMALL,       /* below 2^11 */
     TIED,        /* five values */
     MOSTLY_ZERO, /* and a few others */
     ONE_BIN,     /* distinct, but alike in their leading bits */
@@ -71,37 +112,34 @@ enum spread {
     SPREADS
 };
 
-static twi_u192 random_value(uint64_t *random, int spread, size_t i)
+static double random_value(uint64_t *random, int spread, size_t i)
 {
-    static const twi_u192 base = {{UINT64_C(0x0123456789abcdef),
-                                   UINT64_C(0xfedcba9876543210), UINT64_C(0x2abcdef0)}};
-    twi_u192 value = {{0, 0, 0}};
+    const uint64_t base = twi_f64_bits(0x1.234p100); /* where a bin begins */
+    uint64_t bits;
 
     switch (spread) {
     case ALL_SIZES:
-        return random_u192(random, 190);
+        return exact_double(random_u192(random, 190));
     case SMALL:
-        return twi_from64(random_below(random, 2048));
+        return (double)random_below(random, 2048);
     case TIED:
-        return twi_shl(twi_from64(random_below(random, 5)), 100);
+        return ldexp((double)random_below(random, 5), 100);
     case MOSTLY_ZERO:
-        return random_below(random, 10) ? value : random_u192(random, 130);
+        return random_below(random, 10) ? 0 : exact_double(random_u192(random, 130));
     case ONE_BIN:
-        return twi_add(base, twi_from64(i * 7919));
+        return twi_f64_from_bits(base + i * 7919);
     case TWO_LEVELS:
-        value = twi_shl(twi_from64(random_below(random, 6)), 90);
-        value = twi_add(value, twi_shl(twi_from64(random_below(random, 70)), 20));
-        return twi_add(base, twi_add(value, twi_from64(random_below(random, 3))));
+        bits = random_below(random, 6) << 36 | random_below(random, 70) << 20;
+        return twi_f64_from_bits(base + bits + random_below(random, 3));
     case NEIGHBOURS:
-        value = twi_shl(twi_from64(1024 + random_below(random, 2)), 50);
-        return twi_add(twi_sub(value, twi_from64(50)),
-                       twi_from64(random_below(random, 100)));
+        bits = base + (random_below(random, 2) << 40) + random_below(random, 100);
+        return twi_f64_from_bits(bits - 50);
     case HUGE_AND_TINY:
-        return random_below(random, 2) ? twi_from64(random_below(random, 3))
-                                       : twi_sub(twi_shl(twi_from64(1), 190),
-                                                 twi_from64(random_below(random, 3)));
+        return random_below(random, 2) ? (double)random_below(random, 3)
+                                       : twi_f64_from_bits(twi_f64_bits(0x1p192) - 1 -
+                                                           random_below(random, 3));
     default:
-        return base;
+        return 0x1.23456789abcdep77;
     }
 }
 
@@ -121,83 +159,202 @@ static void make_values(uint64_t *random, int spread, weighted *values, size_t c
     }
 }
 
-/* ---- Distributions ----------------------------------------------------------------- */
+/* ---- Sums -------------------------------------------------------------------------- */
 
-static weighted small(uint64_t value, uint64_t weight)
+static void add_times(twi_big *sum, twi_u192 value, uint64_t weight)
 {
-    return (weighted){{{value, 0, 0}}, weight};
+    twi_big part = twi_big_from(value.w, 3);
+
+    twi_big_multiply64(&part, weight);
+    twi_big_add(sum, &part);
 }
 
-/* [AVG] */
-START_TEST(moments_by_hand)
+/* The exact sum, in its unit. */
+static twi_big sum_of(const weighted *values, size_t count)
 {
-    const weighted values[] = {small(3, 1), small(0, 2), small(1, 1)};
-    const twi_scale thirds = {2, 3, 1}; /* n * 2 / 3 / 2 */
-    twi_dist dist = dist_of(values, 3);
-    twi_moments m;
+    twi_big sum = twi_big_from64(0);
 
-    assert_u64(dist.weight, 4);
-    assert_u64(dist.zero_weight, 2);
-    assert_u192(dist.least, twi_from64(1));
-    assert_u192(dist.most, twi_from64(3));
-    m = twi_dist_moments(&dist, 0, whole);
+    for (size_t i = 0; i < count; i++)
+        add_times(&sum, exact_whole(values[i].value), values[i].weight);
+    twi_big_shift(&sum, TWI_SUM_SHIFT);
+    return sum;
+}
+
+static void check_sum(const twi_sum *got, const twi_big *wanted)
+{
+    const twi_big big = twi_big_from(got->w, TWI_SUM_LIMBS);
+    assert_i64(twi_big_compare(&big, wanted), 0);
+}
+
+START_TEST(sums_are_exact)
+{
+    enum { COUNT = 300 };
+    weighted values[COUNT];
+    uint64_t random = 21;
+
+    for (int k = 0; k < 20 * SPREADS; k++) {
+        twi_sum sum = {{0}}, parts[2] = {{{0}}, {{0}}};
+        twi_big wanted;
+
+        vocabulary_context("run %d", k);
+        make_values(&random, k % SPREADS, values, COUNT);
+        wanted = sum_of(values, COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            twi_sum_add(&sum, values[i].value, values[i].weight);
+            twi_sum_add(&parts[random_below(&random, 2)], values[i].value,
+                        values[i].weight);
+        }
+        check_sum(&sum, &wanted);
+        twi_sum_merge(&parts[0], &parts[1]);
+        check_sum(&parts[0], &wanted);
+    }
+}
+END_TEST
+
+/* As large as a sum can be, and carries through all limbs. */
+START_TEST(sums_at_the_limits)
+{
+    const double most = 0x1.fffffffffffffp191;
+    const weighted values[] = {{most, INT64_MAX}, {most, INT64_MAX}, {1, 1}, {0, 77}};
+    const twi_big wanted = sum_of(values, 4);
+    twi_sum sum = {{0}}, carry = {{0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0}};
+
+    for (int i = 0; i < 4; i++)
+        twi_sum_add(&sum, values[i].value, values[i].weight);
+    check_sum(&sum, &wanted);
+    twi_sum_add(&carry, 1, 1);
+    assert_u64(carry.w[0] | carry.w[1] | carry.w[2] | carry.w[3], 0);
+    assert_u64(carry.w[4], 1);
+}
+END_TEST
+
+START_TEST(sums_in_units)
+{
+    const twi_scale milli = {1, 1000000, 0}, rate = {1, 1, 59},
+                    giga = {1000000000, 1, 88};
+    twi_sum sum = {{0}};
+
+    assert_same(twi_sum_value(1234567, milli), 1.234567);
+    assert_same(twi_sum_value(ldexp(3, 87), giga), 1.5e9);
+    assert_same(twi_sum_value(0x1p60, rate), 2.0);
+    assert_same(twi_sum_value(1, rate), 0x1p-59);
+    assert_same(twi_sum_value(0, giga), 0.0);
+    assert_same(twi_sum_ratio(&sum, 3, milli), 0.0);
+    twi_sum_add(&sum, 7, 1000001);
+    assert_same(twi_sum_ratio(&sum, 3, whole), 7000007 / 3.0);
+    assert_same(twi_sum_ratio(&sum, 1, milli), 7.000007);
+    /* one rounding: of (2^53 + 1) / 2 * 2^-59, a tie, to even */
+    memset(&sum, 0, sizeof sum);
+    twi_sum_add(&sum, 0x1p53, 1);
+    twi_sum_add(&sum, 1, 1);
+    assert_same(twi_sum_ratio(&sum, 2, rate), 0x1p-7);
+    twi_sum_add(&sum, 2, 1);
+    assert_same(twi_sum_ratio(&sum, 2, rate), 0x1.0000000000002p-7);
+}
+END_TEST
+
+/* ---- Distributions ----------------------------------------------------------------- */
+
+static void check_by_hand(const twi_dist *dist)
+{
+    const twi_scale thirds = {2, 3, 1}; /* n * 2 / 3 / 2 */
+    twi_summary m;
+
+    assert_u64(dist->weight, 4);
+    assert_u64(dist->zero_weight, 2);
+    assert_same(dist->tally.least, 1.0);
+    assert_same(dist->tally.most, 3.0);
+    m = twi_dist_summary(dist, 0, whole);
     assert_same(m.avg, 1.0);
     assert_same(m.sum, 4.0);
     assert_same(m.min, 0.0);
     assert_same(m.max, 3.0);
     assert_same(m.std, sqrt(1.5)); /* (2 * 1 + 0 + 4) / 4 */
-    m = twi_dist_moments(&dist, 1, whole);
+    m = twi_dist_summary(dist, 1, whole);
     assert_same(m.avg, 4 / 3.0);
     assert_same(m.min, 0.0);
-    m = twi_dist_moments(&dist, 2, whole); /* without the zeros: 1 and 3 */
+    m = twi_dist_summary(dist, 2, whole); /* without the zeros: 1 and 3 */
     assert_same(m.avg, 2.0);
     assert_same(m.min, 1.0);
     assert_same(m.std, 1.0);
-    m = twi_dist_moments(&dist, 0, thirds);
+    m = twi_dist_summary(dist, 0, thirds);
     assert_same(m.avg, 1 / 3.0);
     assert_same(m.sum, 4 / 3.0);
     assert_same(m.max, 1.0);
     assert_near(m.std, sqrt(1.5) / 3, 1e-15, 0);
+}
+
+/* [AVG] */
+START_TEST(summary_by_hand)
+{
+    const weighted values[] = {{3, 1}, {0, 2}, {1, 1}};
+    twi_dist dist;
+
+    fill(&dist, TWI_BIN_LEAST_BITS, values, 3);
+    check_by_hand(&dist);
+    twi_dist_release(&dist);
+    fill(&dist, TWI_BIN_MOST_BITS, values, 3);
+    check_by_hand(&dist);
+    twi_dist_release(&dist);
+    fill_levels(&dist, values, 3);
+    check_by_hand(&dist);
     twi_dist_release(&dist);
 }
 END_TEST
 
-START_TEST(moments_of_one_value)
+static void check_one_value(const twi_dist *dist, double value, double sum)
 {
-    const weighted zero = small(0, 7), seven = small(7, UINT64_MAX);
-    twi_dist dist = dist_of(&zero, 1);
-    twi_moments m = twi_dist_moments(&dist, 0, whole);
+    const twi_summary m = twi_dist_summary(dist, 0, whole);
 
-    assert_same(m.avg, 0.0);
-    assert_same(m.std, 0.0);
-    assert_same(m.min, 0.0);
-    assert_same(m.max, 0.0);
-    assert_same(m.sum, 0.0);
-    twi_dist_release(&dist);
-    dist = dist_of(&seven, 1);
-    m = twi_dist_moments(&dist, 0, whole);
-    assert_same(m.avg, 7.0);
+    assert_same(m.avg, value);
     assert_same(m.std, 0.0); /* not a rounding error */
-    assert_same(m.min, 7.0);
-    assert_same(m.max, 7.0);
-    twi_dist_release(&dist);
+    assert_same(m.min, value);
+    assert_same(m.max, value);
+    assert_same(m.sum, sum);
 }
-END_TEST
 
-/* The spread of values that hardly differ: nothing cancels. */
-START_TEST(moments_of_close_values)
+START_TEST(summary_of_one_value)
 {
-    const weighted values[] = {small(UINT64_C(1) << 62, 1),
-                               small((UINT64_C(1) << 62) + 2, 1)};
-    twi_dist dist = dist_of(values, 2);
+    static const weighted one[] = {
+        {0, 7}, {7, INT64_MAX}, {0x1.fffffffffffffp191, INT64_MAX}, {1, 1}};
+    static const double sum[] = {0, 7 * 0x1p63, 0x1.fffffffffffffp254, 1};
 
-    assert_same(twi_dist_moments(&dist, 0, whole).std, 1.0);
-    assert_same(twi_dist_moments(&dist, 0, whole).avg, 0x1p62);
+    for (int i = 0; i < 4; i++) {
+        twi_dist dist;
+
+        vocabulary_context("value %d", i);
+        fill(&dist, TWI_BIN_MOST_BITS, &one[i], 1);
+        check_one_value(&dist, one[i].value, sum[i]);
+        twi_dist_release(&dist);
+        if (one[i].value < 100) {
+            fill_levels(&dist, &one[i], 1);
+            check_one_value(&dist, one[i].value, sum[i]);
+            twi_dist_release(&dist);
+        }
+    }
+}
+END_TEST
+
+/* The spread of values that hardly differ: nothing cancels. Moments count in 2^-47 of the
+ * largest value, here 2^15; below that there is nothing to see. */
+/* [ACC] */
+START_TEST(summary_of_close_values)
+{
+    const weighted values[] = {{0x1p62, 1}, {0x1p62 + 0x1p16, 1}},
+                   closer[] = {{0x1p62, 1}, {0x1p62 + 0x1p10, 1}};
+    twi_dist dist;
+
+    fill(&dist, TWI_BIN_MOST_BITS, values, 2);
+    assert_same(twi_dist_summary(&dist, 0, whole).std, 0x1p15);
+    assert_same(twi_dist_summary(&dist, 0, whole).avg, 0x1p62 + 0x1p15);
+    twi_dist_release(&dist);
+    fill(&dist, TWI_BIN_MOST_BITS, closer, 2);
+    assert_near(twi_dist_summary(&dist, 0, whole).std, 0x1p9, 0, 0x1p62 * 1e-12);
+    assert_same(twi_dist_summary(&dist, 0, whole).avg, 0x1p62); /* a tie, to even */
     twi_dist_release(&dist);
 }
 END_TEST
 
-/* Small values, against long double. */
 /* What the recomputation in long double is good for: little more than double where that is
  * all that a long double is (valgrind, some machines). */
 static double precision(void)
@@ -206,42 +363,69 @@ static double precision(void)
     return one + little > one ? 5e-16 : 1e-13;
 }
 
-START_TEST(moments_recomputed)
+static void check_recomputed(const twi_dist *dist, const weighted *values, size_t count,
+                             double relative, double absolute)
+{
+    long double weight = 0, sum = 0, squares = 0, least = INFINITY, most = 0;
+    const twi_summary m = twi_dist_summary(dist, 0, whole);
+
+    for (size_t i = 0; i < count; i++) {
+        weight += (long double)values[i].weight;
+        sum += (long double)values[i].weight * (long double)values[i].value;
+        least = fminl(least, (long double)values[i].value);
+        most = fmaxl(most, (long double)values[i].value);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const long double off = (long double)values[i].value - sum / weight;
+        squares += off * off * (long double)values[i].weight;
+    }
+    assert_near(m.avg, (double)(sum / weight), precision(), 0);
+    assert_near(m.sum, (double)sum, precision(), 0);
+    assert_same(m.min, (double)least);
+    assert_same(m.max, (double)most);
+    assert_near(m.std, (double)sqrtl(squares / weight), relative,
+                absolute * (double)most);
+}
+
+/* Against long double. */
+START_TEST(summaries_recomputed)
 {
     enum { COUNT = 300 };
     weighted values[COUNT];
     uint64_t random = 1;
 
     for (int k = 0; k < 300; k++) {
-        long double weight = 0, sum = 0, squares = 0, least = INFINITY, most = 0;
-        twi_moments m;
+        const int spread = k % SPREADS;
         twi_dist dist;
 
-        for (int i = 0; i < COUNT; i++) {
-            values[i] = small(random_below(&random, 30000),
-                              1 + random_below(&random, 9999));
-            weight += (long double)values[i].weight;
-            sum += (long double)values[i].weight * (long double)values[i].value.w[0];
-            least = fminl(least, (long double)values[i].value.w[0]);
-            most = fmaxl(most, (long double)values[i].value.w[0]);
-        }
-        for (int i = 0; i < COUNT; i++) {
-            const long double off = (long double)values[i].value.w[0] - sum / weight;
-            squares += off * off * (long double)values[i].weight;
-        }
-        dist = dist_of(values, COUNT);
-        m = twi_dist_moments(&dist, 0, whole);
-        assert_near(m.avg, (double)(sum / weight), precision(), 0);
-        assert_near(m.sum, (double)sum, precision(), 0);
-        assert_same(m.min, (double)least);
-        assert_same(m.max, (double)most);
-        assert_near(m.std, (double)sqrtl(squares / weight), precision(), 0);
+        vocabulary_context("run %d", k);
+        for (int i = 0; i < COUNT; i++)
+            values[i] = (weighted){(double)random_below(&random, 30000),
+                                   1 + random_below(&random, 9999)};
+        fill(&dist, TWI_BIN_LEAST_BITS, values, COUNT);
+        check_recomputed(&dist, values, COUNT, precision(),
+                         0); /* the moments are exact */
+        twi_dist_release(&dist);
+        fill_levels(&dist, values, COUNT);
+        check_recomputed(&dist, values, COUNT, precision(), 0);
+        twi_dist_release(&dist);
+        make_values(&random, spread, values, COUNT);
+        fill(&dist, TWI_BIN_LEAST_BITS, values, COUNT);
+        check_recomputed(&dist, values, COUNT, precision(), 0x1p-48);
         twi_dist_release(&dist);
     }
 }
 END_TEST
 
-/* Large values: the sums, limb for limb, against long multiplication. */
+/* floor(value * factor), for a factor of 2^shift. */
+static twi_u192 reduced(double value, int shift)
+{
+    const twi_u192 exact = exact_whole(value);
+    return shift >= 0 ? twi_shl(exact, (unsigned)shift)
+                      : twi_shr(exact, (unsigned)-shift);
+}
+
+/* The sums, limb for limb, against long multiplication. */
 START_TEST(sums_recomputed)
 {
     enum { MOST = 400 };
@@ -250,29 +434,34 @@ START_TEST(sums_recomputed)
 
     for (int k = 0; k < 400; k++) {
         const size_t count = 1 + (size_t)random_below(&random, MOST);
-        twi_big sum = twi_big_from64(0), squares = sum, got;
+        twi_big sum, moment = twi_big_from64(0), squares = moment, got;
         uint64_t weight = 0, zero = 0;
         twi_dist dist;
+        int exponent;
 
+        vocabulary_context("run %d", k);
         make_values(&random, k % SPREADS, values, count);
         if (k % 5 == 0) /* as large as can be */
-            values[0] = (weighted){{{UINT64_MAX, UINT64_MAX, UINT64_MAX}},
-                                   UINT64_C(1) << 62};
+            values[0] = (weighted){0x1.fffffffffffffp191, UINT64_C(1) << 62};
+        fill(&dist, TWI_BIN_MOST_BITS, values, count);
+        frexp(dist.tally.most, &exponent); /* most < 2^exponent */
         for (size_t i = 0; i < count; i++) {
-            const twi_big value = twi_big_from(values[i].value.w, 3);
-            twi_big square = twi_big_multiply(&value, &value), part = value;
+            const twi_u192 small = reduced(values[i].value, 48 - exponent);
+            const twi_u192 square = twi_product(small.w[0], small.w[0]);
 
-            twi_big_multiply64(&part, values[i].weight);
-            twi_big_add(&sum, &part);
-            twi_big_multiply64(&square, values[i].weight);
-            twi_big_add(&squares, &square);
+            assert_u64((small.w[1] | small.w[2]) + (small.w[0] >> 48), 0);
+            add_times(&moment, small, values[i].weight);
+            add_times(&squares, square, values[i].weight);
             weight += values[i].weight;
-            zero += twi_is_zero(values[i].value) ? values[i].weight : 0;
+            zero += values[i].value == 0 ? values[i].weight : 0;
         }
-        dist = dist_of(values, count);
-        got = twi_big_from(dist.sum, 4);
-        assert_i64(twi_big_compare(&got, &sum), 0);
-        got = twi_big_from(dist.square_sum, 7);
+        sum = sum_of(values, count);
+        check_sum(&dist.tally.sum, &sum);
+        if (dist.tally.most > 0)
+            assert_same(dist.moments.factor, ldexp(1, 48 - exponent));
+        got = twi_big_from(dist.moments.sum, 2);
+        assert_i64(twi_big_compare(&got, &moment), 0);
+        got = twi_big_from(dist.moments.square, 3);
         assert_i64(twi_big_compare(&got, &squares), 0);
         assert_u64(dist.weight, weight);
         assert_u64(dist.zero_weight, zero);
@@ -289,30 +478,74 @@ START_TEST(merges)
     uint64_t random = 3;
 
     for (int k = 0; k < 100; k++) {
+        const unsigned bin_bits =
+            TWI_BIN_LEAST_BITS +
+            (unsigned)random_below(&random, TWI_BIN_MOST_BITS - TWI_BIN_LEAST_BITS + 1);
         twi_dist all, parts[PARTS];
-        size_t begin = 0, left = PARTS;
+        size_t begin[PARTS + 1] = {0}, order[PARTS], left = PARTS;
 
         vocabulary_context("run %d", k);
         make_values(&random, k % SPREADS, values, COUNT);
-        all = dist_of(values, COUNT);
-        for (int p = 0; p < PARTS; p++) { /* some of them empty */
-            const size_t some = p + 1 < PARTS ? (size_t)random_below(&random, 100) : 400;
-            const size_t count = some < COUNT - begin ? some : COUNT - begin;
-            parts[p] = dist_of(values + begin, count);
-            begin += count;
+        fill(&all, bin_bits, values, COUNT);
+        for (size_t p = 0; p < PARTS; p++) { /* some of them empty */
+            const size_t some = p + 1 < PARTS ? (size_t)random_below(&random, 100)
+                                              : COUNT;
+            begin[p + 1] = begin[p] + some < COUNT ? begin[p] + some : COUNT;
+            dist_init(&parts[p], bin_bits);
+            feed(&parts[p], values + begin[p], begin[p + 1] - begin[p]);
+            order[p] = p;
         }
-        feed(&parts[0], values + begin, COUNT - begin);
         while (left > 1) { /* any two become one */
             const size_t into = (size_t)random_below(&random, left);
             const size_t from = (into + 1 + (size_t)random_below(&random, left - 1)) %
                                 left;
 
-            assert_ok(twi_dist_merge(&parts[into], &parts[from]));
-            twi_dist_release(&parts[from]);
-            parts[from] = parts[--left];
+            assert_ok(twi_dist_merge(&parts[order[into]], &parts[order[from]]));
+            order[from] = order[--left];
         }
-        assert_same_dist(&parts[0], &all);
+        twi_dist_settle(&parts[order[0]]);
+        for (size_t p = 0; p < PARTS; p++) { /* the moments, each part in the same unit */
+            twi_dist of_part;
+
+            dist_init(&of_part, bin_bits);
+            of_part.moments.factor = parts[order[0]].moments.factor;
+            feed_moments(&of_part, values + begin[p], begin[p + 1] - begin[p]);
+            twi_moments_merge(&parts[order[0]].moments, &of_part.moments);
+            twi_dist_release(&of_part);
+        }
+        assert_same_dist(&parts[order[0]], &all);
+        for (size_t p = 0; p < PARTS; p++)
+            twi_dist_release(&parts[p]);
+        twi_dist_release(&all);
+    }
+}
+END_TEST
+
+START_TEST(merges_of_levels)
+{
+    enum { COUNT = 300 };
+    uint32_t values[COUNT];
+    uint64_t weights[COUNT], random = 31;
+
+    for (int k = 0; k < 50; k++) {
+        twi_dist all, parts[2];
+
+        dist_init(&all, 6);
+        dist_init(&parts[0], 6);
+        dist_init(&parts[1], 6);
+        vocabulary_context("run %d", k);
+        for (int i = 0; i < COUNT; i++) {
+            values[i] = (uint32_t)random_below(&random, i % 2 ? 50 : 3000);
+            weights[i] = 1 + random_below(&random, UINT64_C(1) << 50);
+            assert_ok(twi_dist_feed_levels(&parts[i % 2], &values[i], &weights[i], 1));
+        }
+        assert_ok(twi_dist_feed_levels(&all, values, weights, COUNT));
+        assert_ok(twi_dist_merge(&parts[k % 2], &parts[1 - k % 2]));
+        twi_dist_settle(&parts[k % 2]);
+        twi_dist_settle(&all);
+        assert_same_dist(&parts[k % 2], &all);
         twi_dist_release(&parts[0]);
+        twi_dist_release(&parts[1]);
         twi_dist_release(&all);
     }
 }
@@ -320,9 +553,14 @@ END_TEST
 
 START_TEST(merge_with_nothing)
 {
-    const weighted values[] = {small(5, 2), small(0, 1)};
-    twi_dist a = dist_of(values, 2), b = dist_of(values, 2), none = dist_new();
+    const weighted values[] = {{5, 2}, {0, 1}};
+    twi_dist a, b, none;
 
+    dist_init(&a, 8);
+    dist_init(&b, 8);
+    dist_init(&none, 8);
+    feed(&a, values, 2);
+    feed(&b, values, 2);
     assert_ok(twi_dist_merge(&a, &none));
     assert_same_dist(&a, &b);
     assert_ok(twi_dist_merge(&none, &a));
@@ -335,28 +573,44 @@ END_TEST
 
 START_TEST(dist_without_memory)
 {
-    twi_pairs pairs = {.count = 3, .weight = {1, 1, 1}};
+    const double value[] = {0, 1, 0x1p100}; /* the first takes no page */
+    const uint64_t weight[] = {1, 1, 1};
+    const uint32_t level[] = {3, 64, 1000};
     memory m;
-    twi_dist dist, from = dist_new();
+    twi_dist dist, from, levels;
 
-    pairs.value[0] = twi_from64(0); /* takes no page */
-    pairs.value[1] = twi_from64(1);
-    pairs.value[2] = twi_shl(twi_from64(1), 100);
-    assert_ok(twi_dist_feed(&from, &pairs));
+    dist_init(&from, TWI_BIN_MOST_BITS);
+    dist_init(&levels, 8);
+    assert_ok(twi_dist_feed(&from, kernel, value, weight, 3));
+    assert_ok(twi_dist_feed_levels(&levels, level, weight, 3));
     for (uint64_t n = 1; n <= 3; n++) {
         memory_init(&m);
         memory_fail_nth(&m, n);
-        twi_dist_init(&dist, &m.allocator);
-        assert_status(twi_dist_feed(&dist, &pairs), n <= 2 ? TW_ERR_NOMEM : TW_OK);
+        twi_dist_init(&dist, &m.allocator, TWI_BIN_MOST_BITS);
+        assert_status(twi_dist_feed(&dist, kernel, value, weight, 3),
+                      n <= 2 ? TW_ERR_NOMEM : TW_OK);
         twi_dist_release(&dist);
         memory_done(&m);
         memory_fail_nth(&m, n);
-        twi_dist_init(&dist, &m.allocator);
+        twi_dist_init(&dist, &m.allocator, TWI_BIN_MOST_BITS);
         assert_status(twi_dist_merge(&dist, &from), n <= 2 ? TW_ERR_NOMEM : TW_OK);
+        twi_dist_release(&dist);
+        memory_done(&m);
+        memory_fail_nth(&m, n);
+        twi_dist_init(&dist, &m.allocator, TWI_BIN_MOST_BITS);
+        for (int i = 0; i < 3; i++) /* 64 levels, 128, 1024 */
+            assert_status(twi_dist_feed_levels(&dist, &level[i], &weight[i], 1),
+                          (uint64_t)i + 1 == n ? TW_ERR_NOMEM : TW_OK);
+        twi_dist_release(&dist);
+        memory_done(&m);
+        memory_fail_nth(&m, n);
+        twi_dist_init(&dist, &m.allocator, TWI_BIN_MOST_BITS);
+        assert_status(twi_dist_merge(&dist, &levels), n <= 1 ? TW_ERR_NOMEM : TW_OK);
         twi_dist_release(&dist);
         memory_done(&m);
     }
     twi_dist_release(&from);
+    twi_dist_release(&levels);
 }
 END_TEST
 
@@ -364,18 +618,59 @@ START_TEST(bins_ascend)
 {
     uint64_t random = 4;
 
-    for (uint64_t i = 1; i < 2048; i++) /* one bin each */
-        assert_that(twi_bin_number(twi_from64(i)) < twi_bin_number(twi_from64(i + 1)));
+    assert_u64(twi_bin_number(0, TWI_BIN_MOST_BITS), 0);
+    for (uint64_t i = 0; i < 8192; i++) /* one bin each */
+        assert_that(twi_bin_number((double)i, TWI_BIN_MOST_BITS) <
+                    twi_bin_number((double)(i + 1), TWI_BIN_MOST_BITS));
     for (int i = 0; i < 100000; i++) {
-        const twi_u192 a = twi_add(random_u192(&random, 190), twi_from64(1));
-        const twi_u192 b = twi_add(a, random_u192(&random, 190));
-        assert_that(twi_bin_number(a) <= twi_bin_number(b));
-        assert_that(twi_bin_number(b) < TWI_BIN_PAGES * TWI_BIN_SLOTS);
+        const twi_u192 wide = random_u192(&random, 190);
+        const double a = exact_double(wide);
+        const double b = exact_double(twi_add(wide, random_u192(&random, 190)));
+        const unsigned bits = (unsigned)random_between(&random, TWI_BIN_LEAST_BITS,
+                                                       TWI_BIN_MOST_BITS);
+        const uint32_t fine = twi_bin_number(a, TWI_BIN_MOST_BITS);
+
+        assert_that(twi_bin_number(a, bits) <= twi_bin_number(b, bits));
+        assert_that(twi_bin_number(b, bits) < (uint32_t)TWI_BIN_PAGES << bits);
+        /* coarser bins are unions of finer ones */
+        assert_u64(twi_bin_number(a, bits), fine >> (TWI_BIN_MOST_BITS - bits));
+        /* the page is the length in bits */
+        assert_u64(fine >> TWI_BIN_MOST_BITS, twi_bits(exact_whole(a)));
     }
+    assert_that(twi_bin_number(0x1.fffffffffffffp191, TWI_BIN_MOST_BITS) + 1 ==
+                (uint32_t)TWI_BIN_PAGES << TWI_BIN_MOST_BITS);
 }
 END_TEST
 
 /* The place of each rank, against the sorted values. */
+static void check_ranks(const twi_dist *dist, const weighted *sorted, int count)
+{
+    twi_walk walk = twi_walk_begin(dist);
+    uint64_t upto = 0;
+
+    for (int i = 0; i < count; i++) {
+        const uint64_t ranks[] = {upto + 1, upto + sorted[i].weight};
+
+        for (int r = 0; r < 2; r++) {
+            const twi_bin bin = twi_walk_find(&walk, ranks[r]);
+            const double low = twi_f64_from_bits(bin.low);
+            uint64_t before = 0;
+
+            assert_that(low <= sorted[i].value);
+            assert_u64((twi_f64_bits(sorted[i].value) - bin.low) >> bin.bits, 0);
+            for (int j = 0; j < count && sorted[j].value < low; j++)
+                before += sorted[j].weight;
+            assert_u64(bin.before, before);
+            if (sorted[i].value == 0 || dist->level)
+                assert_u64(bin.bits, 0);
+            else
+                assert_u64(bin.bits, 52 - dist->bin_bits);
+        }
+        upto += sorted[i].weight;
+    }
+    assert_u64(upto, dist->weight);
+}
+
 START_TEST(bins_of_ranks)
 {
     enum { COUNT = 400 };
@@ -383,45 +678,20 @@ START_TEST(bins_of_ranks)
     uint64_t random = 5;
 
     for (int k = 0; k < 5 * SPREADS; k++) {
-        uint64_t upto = 0;
         twi_dist dist;
 
         vocabulary_context("run %d", k);
         make_values(&random, k % SPREADS, values, COUNT);
-        dist = dist_of(values, COUNT);
+        fill(&dist, k % 2 ? TWI_BIN_LEAST_BITS : TWI_BIN_MOST_BITS, values, COUNT);
         qsort(values, COUNT, sizeof *values, by_value);
-        for (int i = 0; i < COUNT; i++) {
-            const uint64_t ranks[] = {upto + 1, upto + values[i].weight};
-
-            for (int r = 0; r < 2; r++) {
-                const twi_bin bin = twi_dist_find(&dist, ranks[r]);
-                uint64_t before = 0;
-
-                assert_that(!twi_less(values[i].value, bin.low));
-                assert_that(twi_less(twi_sub(values[i].value, bin.low),
-                                     twi_shl(twi_from64(1), bin.bits)));
-                for (int j = 0; j < COUNT && twi_less(values[j].value, bin.low); j++)
-                    before += values[j].weight;
-                assert_u64(bin.before, before);
-                if (twi_bits(values[i].value) <= TWI_BIN_BITS + 1)
-                    assert_u64(bin.bits, 0);
-            }
-            upto += values[i].weight;
-        }
-        assert_u64(upto, dist.weight);
+        check_ranks(&dist, values, COUNT);
         twi_dist_release(&dist);
+        if (k % SPREADS == SMALL) {
+            fill_levels(&dist, values, COUNT);
+            check_ranks(&dist, values, COUNT);
+            twi_dist_release(&dist);
+        }
     }
-}
-END_TEST
-
-START_TEST(values_in_units)
-{
-    assert_same(twi_dist_value(twi_from64(1234567), (twi_scale){1, 1000000, 0}),
-                1.234567);
-    assert_same(
-        twi_dist_value(twi_shl(twi_from64(3), 87), (twi_scale){1000000000, 1, 88}),
-        1.5e9);
-    assert_same(twi_dist_value(twi_from64(0), (twi_scale){1000000000, 1, 88}), 0.0);
 }
 END_TEST
 
@@ -556,7 +826,7 @@ END_TEST
 
 /* ---- Selection --------------------------------------------------------------------- */
 
-static twi_u192 value_at_rank(const weighted *sorted, uint64_t rank)
+static double value_at_rank(const weighted *sorted, uint64_t rank)
 {
     for (uint64_t upto = 0;; sorted++) {
         upto += sorted->weight;
@@ -565,18 +835,54 @@ static twi_u192 value_at_rank(const weighted *sorted, uint64_t rank)
     }
 }
 
+static void select_batch(void *context, const double *value, const uint64_t *weight,
+                         size_t count)
+{
+    twi_select_feed(context, kernel, value, weight, count);
+}
+
+/* How to select. */
+typedef struct way {
+    unsigned bin_bits;
+    size_t pool_room;
+    bool in_parts; /* two selects are fed, and merged */
+} way;
+
+/* Feeds one pass. */
+static void pass(twi_select *select, const weighted *values, size_t count, way how)
+{
+    const size_t first = how.in_parts ? count / 3 : count;
+    twi_select other;
+
+    for_each_batch(values, first, select_batch, select);
+    if (!how.in_parts)
+        return;
+    memset(&other, 0, sizeof other);
+    other.ranges = malloc(select->range_count * sizeof *other.ranges);
+    other.pool.at = malloc(how.pool_room * sizeof *other.pool.at);
+    other.pool.room = how.pool_room;
+    assert_that(other.ranges && other.pool.at);
+    twi_select_follow(&other, select);
+    for_each_batch(values + first, count - first, select_batch, &other);
+    twi_select_merge(select, &other);
+    free(other.ranges);
+    free(other.pool.at);
+}
+
 /* Selects and compares with a full sort; returns the number of passes. */
 static int check_select(weighted *values, size_t count, const uint64_t *ranks,
-                        size_t rank_count)
+                        size_t rank_count, way how)
 {
     twi_target *targets = malloc(rank_count * sizeof *targets);
-    twi_dist dist = dist_of(values, count);
+    struct twi_pooled *pool = malloc(how.pool_room * sizeof *pool); /* and no more */
+    twi_dist dist;
     twi_range *ranges;
     twi_select select;
     size_t open;
     int passes = 0;
 
-    assert_that(targets != NULL);
+    assert_that(targets != NULL && pool != NULL);
+    fill(&dist, how.bin_bits, values, count);
     memset(targets, 0x77, rank_count * sizeof *targets);
     for (size_t i = 0; i < rank_count; i++) {
         targets[i].rank = ranks[i];
@@ -586,32 +892,29 @@ static int check_select(weighted *values, size_t count, const uint64_t *ranks,
     assert_that(open <= rank_count);
     ranges = malloc(open * sizeof *ranges + 1); /* no more than it asked for */
     assert_that(ranges != NULL);
-    twi_select_begin(&select, ranges);
+    twi_select_begin(&select, ranges, pool, how.pool_room);
     while (!twi_select_done(&select)) {
-        for (size_t i = 0; i < count; i += TWI_BATCH_SIZE) {
-            twi_pairs pairs = {.count = count - i < TWI_BATCH_SIZE ? count - i
-                                                                   : TWI_BATCH_SIZE};
-            for (size_t k = 0; k < pairs.count; k++) {
-                pairs.value[k] = values[i + k].value;
-                pairs.weight[k] = values[i + k].weight;
-            }
-            twi_select_feed(&select, &pairs);
-        }
+        pass(&select, values, count, how);
         twi_select_narrow(&select);
         passes++;
-        assert_that(passes <= 1 + (192 - TWI_BIN_BITS) / TWI_SELECT_SPLIT_BITS);
+        assert_that(passes <= 1 + (52 - (int)how.bin_bits) / TWI_SELECT_SPLIT_BITS);
     }
     qsort(values, count, sizeof *values, by_value);
     for (size_t i = 0; i < rank_count; i++) {
         assert_that(targets[i].found);
         assert_u64(targets[i].rank, ranks[targets[i].owner]);
-        assert_u192(targets[i].value, value_at_rank(values, targets[i].rank));
+        assert_same(targets[i].value, value_at_rank(values, targets[i].rank));
     }
     free(ranges);
+    free(pool);
     free(targets);
     twi_dist_release(&dist);
     return passes;
 }
+
+/* Through the pool alone, through parts of bins alone, and through both. */
+static const size_t rooms[] = {1, 2, 16, 100, 8192};
+enum { ROOMS = sizeof rooms / sizeof rooms[0] };
 
 START_TEST(selection_against_sorting)
 {
@@ -623,7 +926,9 @@ START_TEST(selection_against_sorting)
     assert_that(values != NULL);
     for (int spread = 0; spread < SPREADS; spread++) {
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-            for (int k = 0; k < 6; k++) {
+            for (int k = 0; k < 2 * ROOMS; k++) {
+                const way how = {TWI_BIN_LEAST_BITS + (unsigned)random_below(&random, 7),
+                                 rooms[k % ROOMS], k >= ROOMS};
                 const size_t wanted = 1 + (size_t)random_below(&random, RANKS);
                 uint64_t weight = 0;
 
@@ -638,7 +943,7 @@ START_TEST(selection_against_sorting)
                     ranks[1] = 1;
                     ranks[2] = ranks[wanted - 1]; /* twice the same */
                 }
-                check_select(values, sizes[s], ranks, wanted);
+                check_select(values, sizes[s], ranks, wanted, how);
             }
         }
     }
@@ -652,16 +957,17 @@ START_TEST(selection_of_every_rank)
     weighted values[COUNT];
     uint64_t random = 10;
 
-    for (int spread = 0; spread < SPREADS; spread++) {
+    for (int k = 0; k < SPREADS * ROOMS; k++) {
+        const way how = {TWI_BIN_MOST_BITS, rooms[k / SPREADS], false};
         uint64_t ranks[COUNT];
 
-        vocabulary_context("spread %d", spread);
-        make_values(&random, spread, values, COUNT);
+        vocabulary_context("run %d", k);
+        make_values(&random, k % SPREADS, values, COUNT);
         for (uint64_t i = 0; i < COUNT; i++) {
             values[i].weight = 1;
             ranks[i] = COUNT - i;
         }
-        check_select(values, COUNT, ranks, COUNT);
+        check_select(values, COUNT, ranks, COUNT, how);
     }
 }
 END_TEST
@@ -669,21 +975,29 @@ END_TEST
 START_TEST(selection_takes_few_passes)
 {
     enum { COUNT = 4000 };
+    const way ample = {12, COUNT, false}, narrow = {12, 16, false};
+    const uint64_t middle = COUNT / 2, base = twi_f64_bits(0x1p100);
     weighted *values = malloc(COUNT * sizeof *values);
-    const uint64_t middle = COUNT / 2;
 
     assert_that(values != NULL);
-    for (size_t i = 0; i < COUNT; i++) /* 32 values in the bin of 2^100 */
-        values[i] = (weighted){
-            twi_add(twi_shl(twi_from64(1), 100), twi_from64(i % TWI_SELECT_FEW)), 1};
-    assert_i64(check_select(values, COUNT, &middle, 1), 1);
-    for (size_t i = 0; i < COUNT; i++) /* a bin of their own: none at all */
-        values[i] = small(i % 1000, 1);
-    assert_i64(check_select(values, COUNT, &middle, 1), 0);
-    for (size_t i = 0; i < COUNT; i++) /* 4000 values spread evenly over one bin */
-        values[i] = (weighted){
-            twi_add(twi_shl(twi_from64(1), 100), twi_shl(twi_from64(i), 77)), 1};
-    assert_i64(check_select(values, COUNT, &middle, 1), 2);
+    for (size_t i = 0; i < COUNT; i++) /* one value a bin: still, the bin is of many */
+        values[i] = (weighted){(double)(i % 1000), 1};
+    assert_i64(check_select(values, COUNT, &middle, 1, narrow), 1);
+    for (size_t i = 0; i < COUNT; i++) /* 0 is known */
+        values[i] = (weighted){i < COUNT / 2 ? 0 : (double)i, 1};
+    assert_i64(check_select(values, COUNT, &middle, 1, narrow), 0);
+    for (size_t i = 0; i < COUNT; i++) /* 8 distinct values in the bin of 2^100 */
+        values[i] = (weighted){twi_f64_from_bits(base + i % 8), 1};
+    assert_i64(check_select(values, COUNT, &middle, 1, narrow), 1);
+    for (size_t i = 0; i < COUNT;
+         i++) /* evenly over a bin of 2^40: 16 in a 256th of it */
+        values[i] = (weighted){twi_f64_from_bits(base + ((uint64_t)i << 28)), 1};
+    assert_i64(check_select(values, COUNT, &middle, 1, ample), 1);
+    assert_i64(check_select(values, COUNT, &middle, 1, narrow), 2);
+    for (size_t i = 0; i < COUNT; i++) /* side by side: 2^32, 2^24, 2^16, 2^8, 1 */
+        values[i] = (weighted){twi_f64_from_bits(base + i), 1};
+    assert_i64(check_select(values, COUNT, &middle, 1, ample), 1);
+    assert_i64(check_select(values, COUNT, &middle, 1, narrow), 5);
     free(values);
 }
 END_TEST
@@ -691,20 +1005,24 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("stat");
-    TCase *dist = vocabulary_case(suite, "dist"), *rank = vocabulary_case(suite, "rank"),
+    TCase *sum = vocabulary_case(suite, "sum"), *dist = vocabulary_case(suite, "dist"),
+          *rank = vocabulary_case(suite, "rank"),
           *selection = vocabulary_case(suite, "selection");
 
-    tcase_add_test(dist, moments_by_hand);
-    tcase_add_test(dist, moments_of_one_value);
-    tcase_add_test(dist, moments_of_close_values);
-    tcase_add_test(dist, moments_recomputed);
+    tcase_add_test(sum, sums_are_exact);
+    tcase_add_test(sum, sums_at_the_limits);
+    tcase_add_test(sum, sums_in_units);
+    tcase_add_test(dist, summary_by_hand);
+    tcase_add_test(dist, summary_of_one_value);
+    tcase_add_test(dist, summary_of_close_values);
+    tcase_add_test(dist, summaries_recomputed);
     tcase_add_test(dist, sums_recomputed);
     tcase_add_test(dist, merges);
+    tcase_add_test(dist, merges_of_levels);
     tcase_add_test(dist, merge_with_nothing);
     tcase_add_test(dist, dist_without_memory);
     tcase_add_test(dist, bins_ascend);
     tcase_add_test(dist, bins_of_ranks);
-    tcase_add_test(dist, values_in_units);
     tcase_add_test(rank, quantiles_are_rounded_to_12_places);
     tcase_add_test(rank, quantiles_refused);
     tcase_add_test(rank, places_least);

@@ -194,6 +194,157 @@ START_TEST(rules_accept)
 }
 END_TEST
 
+/* Arrivals from all ends of their type: which rule they break, if any. */
+START_TEST(rules_of_arrivals)
+{
+    static const int64_t times[] = {INT64_MIN,
+                                    -TIME_LIMIT - 1,
+                                    -TIME_LIMIT,
+                                    -1,
+                                    0,
+                                    (INT64_C(1) << 40) - 1,
+                                    INT64_C(1) << 40,
+                                    TIME_LIMIT - 1,
+                                    TIME_LIMIT,
+                                    TIME_LIMIT + 1,
+                                    3 * TIME_LIMIT - 1,
+                                    /* steps that lead round */ INT64_MIN + TIME_LIMIT -
+                                        2,
+                                    INT64_MIN + TIME_LIMIT,
+                                    INT64_MAX};
+    enum { TIMES = sizeof times / sizeof times[0] };
+
+    for (int i = 0; i < TIMES * TIMES * TIMES * TIMES * TIMES; i++) {
+        const int64_t generation = times[i % TIMES], end = times[i / TIMES % TIMES];
+        const int64_t arrivals[] = {times[i / TIMES / TIMES % TIMES],
+                                    times[i / TIMES / TIMES / TIMES % TIMES],
+                                    times[i / TIMES / TIMES / TIMES / TIMES]};
+        const tw_record r = with_chunks(record(-TIME_LIMIT, generation, end, 1, 1),
+                                        arrivals, NULL, 3);
+        tw_record without = r;
+        int32_t wanted;
+
+        without.chunk_count = 0;
+        if (generation == NEVER || twi_rules_check(&without).rule)
+            continue;
+        wanted = arrivals[0] < generation ? TW_RULE_CHUNK_BEFORE_GENERATION
+                 : arrivals[1] < arrivals[0] || arrivals[2] < arrivals[1]
+                     ? TW_RULE_CHUNK_ORDER
+                 : end != NEVER && arrivals[2] > end ? TW_RULE_CHUNK_AFTER_END
+                 : arrivals[2] > TIME_LIMIT          ? TW_RULE_TIME_RANGE
+                                                     : TW_RULE_NONE;
+        if (twi_rules_check(&r).rule != wanted) {
+            vocabulary_context("times %d", i);
+            assert_i64(twi_rules_check(&r).rule, wanted);
+        }
+    }
+}
+END_TEST
+
+/* So many small steps that they lead round. */
+START_TEST(rules_of_very_many_arrivals)
+{
+    /* (2^63 - 2^61) / 2^40 steps of 2^40 - 1 stay just below 2^63. */
+    enum { COUNT = 6500000, FIRST_BACK = 6291456 };
+    const uint64_t step = (UINT64_C(1) << 40) - 1;
+    int64_t *arrivals = malloc(COUNT * sizeof *arrivals);
+    tw_record r = with_chunks(record(0, TIME_LIMIT, NEVER, 1, 1), arrivals, NULL, COUNT);
+    twi_fault fault;
+
+    assert_that(arrivals != NULL);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const uint64_t at = (uint64_t)TIME_LIMIT + (i + 1) * step;
+        memcpy(&arrivals[i], &at, sizeof at);
+    }
+    fault = twi_rules_check(&r);
+    assert_i64(fault.rule, TW_RULE_CHUNK_ORDER);
+    assert_u64(fault.index, FIRST_BACK);
+    free(arrivals);
+}
+END_TEST
+
+/* About the number of chunks from which on they are looked at one by one. */
+START_TEST(rules_of_many_arrivals)
+{
+    enum { COUNT = (1 << 21) + 1 };
+    int64_t *arrivals = calloc(COUNT, sizeof *arrivals);
+    tw_record r = with_chunks(record(0, 0, NEVER, 1, 1), arrivals, NULL, COUNT);
+
+    assert_that(arrivals != NULL);
+    for (int last = COUNT - 3; last < COUNT; last++) {
+        r.chunk_count = (uint64_t)last + 1;
+        arrivals[last] = 1;
+        assert_i64(twi_rules_check(&r).rule, TW_RULE_NONE);
+        arrivals[last] = -1;
+        assert_i64(twi_rules_check(&r).rule, TW_RULE_CHUNK_ORDER);
+        arrivals[last] = 0;
+    }
+    free(arrivals);
+}
+END_TEST
+
+/* An ordinary record is good; and one is that is good, ended well, was due in time, has no
+ * chunks and stays off the upper ends of the ranges. */
+START_TEST(rules_ordinary)
+{
+    static const int64_t times[] = {
+        INT64_MIN, INT64_MIN + 1,  -TIME_LIMIT - 1, -TIME_LIMIT,    -1,       0,
+        1,         TIME_LIMIT - 1, TIME_LIMIT,      TIME_LIMIT + 1, INT64_MAX};
+    static const int64_t tokens[] = {
+        INT64_MIN,        -2,           -1,       0, 7, TOKENS_LIMIT - 2,
+        TOKENS_LIMIT - 1, TOKENS_LIMIT, INT64_MAX};
+    enum {
+        TIMES = sizeof times / sizeof times[0],
+        TOKENS = sizeof tokens / sizeof *tokens
+    };
+    uint64_t ordinary = 0, others = 0;
+
+    for (int i = 0; i < TIMES * TIMES * TIMES * TIMES; i++) {
+        const int64_t t[] = {times[i % TIMES], times[i / TIMES % TIMES],
+                             times[i / TIMES / TIMES % TIMES],
+                             times[i / TIMES / TIMES / TIMES]};
+        bool at_end = false;
+
+        for (int k = 0; k < 4; k++)
+            at_end = at_end || t[k] == TIME_LIMIT;
+        for (int32_t status = -1; status <= 3; status++) {
+            tw_record r = with_status(record(t[1], t[2], t[3], 5, 6), status);
+            bool wanted;
+
+            r.credit_issued_ns = t[0];
+            wanted = !twi_rules_check(&r).rule && !at_end && status == TW_RECORD_OK &&
+                     r.end_ns != NEVER && r.credit_issued_ns <= r.start_ns;
+            if (twi_rules_is_ordinary(&r) != wanted) {
+                vocabulary_context("times %d, status %d", i, (int)status);
+                assert_that(false);
+            }
+            *(wanted ? &ordinary : &others) += 1;
+        }
+    }
+    /* Of five times in range, i of them before the start: i + 2 credits (one is not recorded),
+     * 2 to 6 - i first tokens for each end. */
+    assert_u64(ordinary, 2 * 20 + 3 * 14 + 4 * 9 + 5 * 5 + 6 * 2);
+    assert_u64(others, 5 * TIMES * TIMES * TIMES * TIMES - ordinary);
+    for (int i = 0; i < TOKENS * TOKENS; i++) {
+        const int64_t in = tokens[i % TOKENS], out = tokens[i / TOKENS];
+        const tw_record r = record(0, 10, 20, in, out);
+        const bool at_end = in == TOKENS_LIMIT - 1 || out == TOKENS_LIMIT - 1;
+
+        vocabulary_context("tokens %d", i);
+        assert_that(twi_rules_is_ordinary(&r) == (!twi_rules_check(&r).rule && !at_end));
+    }
+    vocabulary_context("%s", "flags and chunks");
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        const tw_record r = with_flags(plain(), UINT32_C(1) << bit);
+        assert_that(twi_rules_is_ordinary(&r) == (bit == 0));
+    }
+    for (int bit = 0; bit < 64; bit++) {
+        const tw_record r = chunked(NULL, UINT64_C(1) << bit);
+        assert_that(!twi_rules_is_ordinary(&r));
+    }
+}
+END_TEST
+
 /* The order of the rules: a record that breaks several is refused for one of them. */
 START_TEST(rules_refuse_once)
 {
@@ -211,11 +362,39 @@ END_TEST
 
 /* ---- Reading back ------------------------------------------------------------------ */
 
+/* `row` yields the chunks of the record, and nothing behind them. */
+static void check_chunks(const twi_row *row, const tw_record *r)
+{
+    int64_t sum = 0, before_ns = r->generation_start_ns, tokens = 77;
+    twi_chunk_reader chunks;
+    uint64_t gap_ns = 77;
+    bool counted = r->chunk_tokens != NULL;
+
+    for (uint64_t i = 0; counted && i < r->chunk_count; i++)
+        sum += r->chunk_tokens[i];
+    if (sum > r->output_tokens) /* unknown is below any sum */
+        counted = false;
+    assert_u64(row->chunks.count, r->chunk_count);
+    assert_that(twi_row_has_chunk_tokens(row) == (r->chunk_count && counted));
+    twi_chunks_begin(&chunks, row);
+    for (uint64_t i = 0; i < r->chunk_count; i++) {
+        assert_that(twi_chunks_next(&chunks, &gap_ns, &tokens));
+        assert_i64((int64_t)gap_ns, r->chunk_arrival_ns[i] - before_ns);
+        assert_i64(tokens, counted ? r->chunk_tokens[i] : UNKNOWN);
+        before_ns = r->chunk_arrival_ns[i];
+    }
+    if (r->chunk_count)
+        assert_i64((int64_t)row->chunks.span_ns, before_ns - r->generation_start_ns);
+    gap_ns = 77;
+    tokens = 77;
+    assert_that(!twi_chunks_next(&chunks, &gap_ns, &tokens));
+    assert_u64(gap_ns, 77);
+    assert_i64(tokens, 77);
+}
+
 static void check_row(const twi_row *row, const tw_record *r, int64_t offset_ns)
 {
     const int64_t credit = r->credit_issued_ns;
-    int64_t tokens = 0;
-    int ignored = 0;
 
     if (credit == NEVER)
         assert_i64(row->credit_ns, NEVER);
@@ -229,23 +408,10 @@ static void check_row(const twi_row *row, const tw_record *r, int64_t offset_ns)
     assert_i64(row->end_ns, r->end_ns == NEVER ? NEVER : r->end_ns + offset_ns);
     assert_i64(row->input_tokens, r->input_tokens);
     assert_i64(row->output_tokens, r->output_tokens);
-    assert_i64(row->offset_ns, offset_ns);
     assert_i64(row->status, r->status);
     assert_i64((row->flags & TWI_ROW_STREAMING) != 0,
                (r->flags & TW_RECORD_STREAMING) != 0);
-    assert_u64(row->chunks.count, r->chunk_count);
-    if (r->chunk_count) {
-        const size_t bytes = (size_t)r->chunk_count * sizeof(int64_t);
-        assert_that(memcmp(row->chunks.arrival_ns, r->chunk_arrival_ns, bytes) == 0);
-        assert_that(!row->chunks.tokens == !r->chunk_tokens);
-        if (r->chunk_tokens) {
-            assert_that(memcmp(row->chunks.tokens, r->chunk_tokens, bytes) == 0);
-            for (uint64_t i = 0; i < r->chunk_count; i++)
-                tokens += r->chunk_tokens[i];
-            ignored = tokens > r->output_tokens; /* unknown is below any sum */
-        }
-        assert_that(twi_row_chunk_tokens(row) == (ignored ? NULL : row->chunks.tokens));
-    }
+    check_chunks(row, r);
 }
 
 /* The recorder holds exactly these records. */
@@ -365,9 +531,8 @@ START_TEST(block_marks)
             assert_that(twi_block_write(block, i, &r));
         }
         twi_block_read(block, 0, 0, &row);
-        assert_u64(row.chunks.count, 300);
-        for (int i = 0; i < 300; i++)
-            assert_i64(row.chunks.arrival_ns[i], i);
+        r.chunk_count = 300;
+        check_chunks(&row, &r);
     }
     twi_block_return_to(block, empty);
     r.chunk_count = 300;
@@ -395,7 +560,6 @@ START_TEST(block_offset)
     check_row(&row, &r, -1000);
     assert_i64(row.credit_ns, -1000); /* clamped to start */
     assert_that(row.flags & TWI_ROW_CREDIT_AFTER_START);
-    assert_i64(row.chunks.arrival_ns[0], 10); /* without the offset */
     assert_i64(twi_row_first_ns(&row), -1000);
     assert_i64(twi_row_last_ns(&row), -980);
     twi_block_release(block);
@@ -1049,6 +1213,27 @@ END_TEST
 
 /* ---- Reading records --------------------------------------------------------------- */
 
+/* Reads a page of records with their chunks; the caller frees *chunks. */
+static size_t read_page(const tw_recorder *recorder, uint64_t first, tw_record *page,
+                        size_t capacity, size_t stride, int64_t **chunks)
+{
+    size_t written = 0, count = 0, read = 77;
+
+    assert_ok(tw_recorder_read(recorder, first, page, capacity, stride, &written));
+    for (size_t i = 0; i < written; i++) {
+        tw_record r;
+        memcpy(&r, (unsigned char *)page + i * stride, sizeof r);
+        assert_that(!r.chunk_arrival_ns && !r.chunk_tokens);
+        count += (size_t)r.chunk_count;
+    }
+    *chunks = malloc((2 * count + 1) * sizeof **chunks);
+    assert_that(*chunks != NULL);
+    assert_ok(tw_recorder_read_chunks(recorder, first, page, written, stride, *chunks,
+                                      *chunks + count, count, &read));
+    assert_u64(read, count);
+    return written;
+}
+
 static void check_same_record(const tw_record *got, const tw_record *wanted)
 {
     const size_t bytes = (size_t)wanted->chunk_count * sizeof(int64_t);
@@ -1086,11 +1271,12 @@ START_TEST(read_back)
         vocabulary_context("pages of %zu", pages[p]);
         assert_that(page != NULL);
         do {
-            assert_ok(
-                tw_recorder_read(recorder, next, page, pages[p], sizeof *page, &written));
+            int64_t *chunks;
+            written = read_page(recorder, next, page, pages[p], sizeof *page, &chunks);
             assert_u64(written, next + pages[p] <= ROWS ? pages[p] : ROWS - next);
             for (size_t i = 0; i < written; i++)
                 check_same_record(&page[i], &rows[next + i]);
+            free(chunks);
             next += written;
         } while (written);
         assert_u64(next, ROWS);
@@ -1105,13 +1291,14 @@ START_TEST(read_with_stride)
     enum { MORE = 12, STRIDE = sizeof(tw_record) + MORE, COUNT = 3 };
     unsigned char bytes[1 + STRIDE * COUNT + 1];
     tw_recorder *recorder = recorder_new();
+    int64_t *chunks;
     size_t written;
 
     make_rows(16);
     recorder_append(recorder, rows, COUNT);
     memset(bytes, 0x66, sizeof bytes);
-    assert_ok(tw_recorder_read(recorder, 0, (tw_record *)(void *)(bytes + 1), 99, STRIDE,
-                               &written));
+    written = read_page(recorder, 0, (tw_record *)(void *)(bytes + 1), 99, STRIDE,
+                        &chunks);
     assert_u64(written, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         tw_record r;
@@ -1122,6 +1309,7 @@ START_TEST(read_with_stride)
     }
     assert_u64(bytes[0], 0x66);
     assert_u64(bytes[sizeof bytes - 1], 0x66);
+    free(chunks);
     tw_recorder_free(recorder);
 }
 END_TEST
@@ -1150,6 +1338,229 @@ START_TEST(read_arguments)
     assert_ok(tw_recorder_read(recorder, 0, NULL, 0, sizeof out, &written));
     assert_u64(written, 0);
     tw_recorder_free(recorder);
+}
+END_TEST
+
+START_TEST(read_chunks_arguments)
+{
+    enum { CHUNKS = 6 };
+    const int64_t counts[] = {1, 2, 3};
+    const tw_record records[] = {with_chunks(plain(), rising, NULL, 3), plain(),
+                                 with_chunks(plain(), rising, counts, 3)};
+    tw_recorder *recorder = recorder_of(records, 3);
+    int64_t arrival_ns[CHUNKS], tokens[CHUNKS];
+    const size_t size = sizeof(tw_record);
+    int64_t *const odd = (int64_t *)(void *)((char *)arrival_ns + 1);
+    tw_record page[3];
+    size_t read = 77;
+
+    assert_ok(tw_recorder_read(recorder, 0, page, 3, size, &read));
+    read = 77;
+    assert_status(tw_recorder_read_chunks(NULL, 0, page, 3, size, arrival_ns, tokens,
+                                          CHUNKS, &read),
+                  TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 0, NULL, 3, size, arrival_ns, tokens,
+                                          CHUNKS, &read),
+                  TW_ERR_INVAL);
+    assert_status(
+        tw_recorder_read_chunks(recorder, 0, page, 3, size, NULL, tokens, CHUNKS, &read),
+        TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 0, page, 3, size, arrival_ns, tokens,
+                                          CHUNKS, NULL),
+                  TW_ERR_INVAL);
+    assert_status(
+        tw_recorder_read_chunks(recorder, 0, page, 3, size, odd, tokens, 5, &read),
+        TW_ERR_INVAL);
+    assert_status(
+        tw_recorder_read_chunks(recorder, 0, page, 3, size, tokens, odd, 5, &read),
+        TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 0, page, 3, size, arrival_ns, tokens,
+                                          CHUNKS - 1, &read),
+                  TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 1, page, 3, size, arrival_ns, tokens,
+                                          CHUNKS, &read),
+                  TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 4, page, 0, size, arrival_ns, tokens,
+                                          CHUNKS, &read),
+                  TW_ERR_INVAL);
+    assert_status(tw_recorder_read_chunks(recorder, 0, page, 3, size - 1, arrival_ns,
+                                          tokens, CHUNKS, &read),
+                  TW_ERR_ABI);
+    assert_u64(read, 77);
+    for (int i = 0; i < 3; i++)
+        assert_that(!page[i].chunk_arrival_ns && !page[i].chunk_tokens);
+
+    /* Appended as it is, such a record is refused rather than stored without chunks. */
+    assert_status(tw_recorder_append(recorder, page, 3, size, 0, NULL), TW_ERR_RANGE);
+    assert_i64(error_of(recorder).rule, TW_RULE_CHUNK_ARRIVAL_MISSING);
+
+    assert_ok(tw_recorder_read_chunks(recorder, 0, page, 3, size, arrival_ns, tokens,
+                                      CHUNKS, &read));
+    assert_u64(read, CHUNKS);
+    for (int i = 0; i < 3; i++) {
+        check_same_record(&page[i], &records[i]);
+        assert_i64(tokens[i], UNKNOWN);
+        assert_i64(tokens[3 + i], counts[i]);
+    }
+    assert_that(page[0].chunk_arrival_ns == arrival_ns);
+    assert_that(page[2].chunk_arrival_ns == arrival_ns + 3);
+    assert_that(page[2].chunk_tokens == tokens + 3);
+
+    assert_ok(tw_recorder_read_chunks(recorder, 0, page, 3, size, arrival_ns, NULL,
+                                      CHUNKS, &read));
+    assert_u64(read, CHUNKS);
+    assert_that(page[2].chunk_arrival_ns == arrival_ns + 3 && !page[2].chunk_tokens);
+    assert_ok(tw_recorder_read_chunks(recorder, 1, page, 1, size, NULL, NULL, 0, &read));
+    assert_u64(read, 0);
+    assert_that(!page[0].chunk_arrival_ns && page[0].chunk_count == 0);
+    assert_ok(tw_recorder_read_chunks(recorder, 3, NULL, 0, size, NULL, NULL, 0, &read));
+    tw_recorder_free(recorder);
+}
+END_TEST
+
+/* ---- How chunks are stored --------------------------------------------------------- */
+
+/* Stores and reads a record whose chunks have these gaps and counts; returns how many words
+ * the chunks took. */
+static uint64_t store_chunks(const int64_t *gaps, const int64_t *tokens, uint64_t count)
+{
+    int64_t arrival_ns[64], at_ns = -TIME_LIMIT;
+    tw_record r = record(at_ns, at_ns, NEVER, 1, TOKENS_LIMIT - 1), back;
+    tw_recorder *recorder;
+    int64_t *chunks;
+
+    assert_that(count <= 64);
+    for (uint64_t i = 0; i < count; i++)
+        arrival_ns[i] = at_ns += gaps[i];
+    r = with_chunks(r, arrival_ns, tokens, count);
+    recorder = recorder_of(&r, 1);
+    check_records(recorder, &r, 1);
+    assert_u64(read_page(recorder, 0, &back, 1, sizeof back, &chunks), 1);
+    check_same_record(&back, &r);
+    free(chunks);
+    tw_recorder_free(recorder);
+    return twi_chunks_plan(&r).words;
+}
+
+START_TEST(chunk_gaps)
+{
+    const int64_t word = INT64_C(1) << 32;
+    const struct {
+        int64_t gap;
+        uint64_t words;
+    } each[] = {{0, 1},
+                {1, 1},
+                {INT32_MAX, 1},
+                {word / 2, 1},
+                {word - 2, 1},
+                {word - 1, 3},
+                {word, 3},
+                {word + 1, 3},
+                {2 * word, 3},
+                {word * 7, 3},
+                {2 * word - 1, 3},
+                {TIME_LIMIT - 1, 3},
+                {TIME_LIMIT, 3},
+                {2 * TIME_LIMIT, 3}};
+    enum { EACH = sizeof each / sizeof each[0] };
+
+    for (int i = 0; i < EACH; i++) {
+        const int64_t alone[] = {each[i].gap}, amid[] = {5, each[i].gap, 0},
+                      last[] = {0, 0, each[i].gap};
+        vocabulary_context("gap %d", i);
+        assert_u64(store_chunks(alone, NULL, 1), each[i].words);
+        assert_u64(store_chunks(last, NULL, 3), each[i].words + 2);
+        if (each[i].gap <= TIME_LIMIT)
+            assert_u64(store_chunks(amid, NULL, 3), each[i].words + 2);
+        for (int k = 0; k < EACH; k++) {
+            const int64_t both[] = {each[i].gap, each[k].gap}, counts[] = {3, 4};
+            if (each[i].gap > 2 * TIME_LIMIT - each[k].gap)
+                continue;
+            assert_u64(store_chunks(both, NULL, 2), each[i].words + each[k].words);
+            assert_u64(store_chunks(both, counts, 2), each[i].words + each[k].words + 2);
+        }
+    }
+}
+END_TEST
+
+START_TEST(chunk_counts)
+{
+    const struct {
+        int64_t tokens;
+        uint64_t bytes;
+    } each[] = {{0, 1},
+                {1, 1},
+                {UINT8_MAX, 1},
+                {UINT8_MAX + 1, 2},
+                {UINT16_MAX, 2},
+                {UINT16_MAX + 1, 4},
+                {UINT32_MAX, 4},
+                {INT64_C(1) << 32, 8},
+                {TOKENS_LIMIT - 1, 8}};
+
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        for (uint64_t count = 1; count <= 9; count++) {
+            int64_t gaps[9], tokens[9] = {0};
+
+            vocabulary_context("%lld tokens, %llu chunks", (long long)each[i].tokens,
+                               (unsigned long long)count);
+            for (uint64_t k = 0; k < 9; k++)
+                gaps[k] = (int64_t)k;
+            for (uint64_t at = 0; at < count; at++) {
+                for (uint64_t k = 0; k < count; k++)
+                    tokens[k] = k == at ? each[i].tokens : 0;
+                assert_u64(store_chunks(gaps, tokens, count),
+                           count + 1 + (count * each[i].bytes + 3) / 4);
+            }
+        }
+    }
+}
+END_TEST
+
+/* Counts that exceed the total, or have none, are kept all the same. */
+START_TEST(chunk_counts_ignored)
+{
+    const int64_t counts[] = {70000, 1, 2};
+    const tw_record records[] = {
+        with_chunks(record(0, 10, 20, 1, 70002), rising, counts, 3),
+        with_chunks(record(0, 10, 20, 1, UNKNOWN), rising, counts, 3)};
+    tw_recorder *recorder = recorder_of(records, 2);
+    tw_record back[2];
+    int64_t *chunks;
+
+    check_records(recorder, records, 2);
+    assert_u64(read_page(recorder, 0, back, 2, sizeof *back, &chunks), 2);
+    check_same_record(&back[0], &records[0]);
+    check_same_record(&back[1], &records[1]);
+    free(chunks);
+    tw_recorder_free(recorder);
+}
+END_TEST
+
+/* 4 bytes a gap, one more with counts, and little beside them. */
+START_TEST(chunk_memory)
+{
+    enum { CHUNKS = 200, RECORDS = 3000 };
+    int64_t arrival_ns[CHUNKS], tokens[CHUNKS];
+
+    for (int i = 0; i < CHUNKS; i++) {
+        arrival_ns[i] = 20000000 * INT64_C(1) * i;
+        tokens[i] = 1 + i % 3;
+    }
+    for (int counted = 0; counted < 2; counted++) {
+        const tw_record r = with_chunks(record(0, 0, arrival_ns[CHUNKS - 1], 1, 1000),
+                                        arrival_ns, counted ? tokens : NULL, CHUNKS);
+        tw_recorder *recorder = recorder_new();
+        uint64_t bytes;
+
+        for (int i = 0; i < RECORDS; i++)
+            recorder_append(recorder, &r, 1);
+        bytes = tw_recorder_memory(recorder) / RECORDS;
+        vocabulary_context("%llu bytes a record", (unsigned long long)bytes);
+        assert_that(bytes >= (counted ? 5 : 4) * CHUNKS);
+        assert_that(bytes <= (counted ? 5 : 4) * CHUNKS + 150);
+        tw_recorder_free(recorder);
+    }
 }
 END_TEST
 
@@ -1532,10 +1943,16 @@ int main(void)
           *create = vocabulary_case(suite, "create"),
           *append = vocabulary_case(suite, "append"),
           *columns = vocabulary_case(suite, "columns"),
-          *read = vocabulary_case(suite, "read"), *room = vocabulary_case(suite, "room");
+          *read = vocabulary_case(suite, "read"),
+          *chunks = vocabulary_case(suite, "chunks"),
+          *room = vocabulary_case(suite, "room");
 
     tcase_add_test(rules, rules_refuse);
     tcase_add_test(rules, rules_accept);
+    tcase_add_test(rules, rules_of_arrivals);
+    tcase_add_test(rules, rules_of_many_arrivals);
+    tcase_add_test(rules, rules_of_very_many_arrivals);
+    tcase_add_test(rules, rules_ordinary);
     tcase_add_test(rules, rules_refuse_once);
     tcase_add_test(block, block_references);
     tcase_add_test(block, block_marks);
@@ -1561,6 +1978,11 @@ int main(void)
     tcase_add_test(read, read_back);
     tcase_add_test(read, read_with_stride);
     tcase_add_test(read, read_arguments);
+    tcase_add_test(read, read_chunks_arguments);
+    tcase_add_test(chunks, chunk_gaps);
+    tcase_add_test(chunks, chunk_counts);
+    tcase_add_test(chunks, chunk_counts_ignored);
+    tcase_add_test(chunks, chunk_memory);
     tcase_add_test(append, spans);
     tcase_add_test(append, clock_offsets);
     tcase_add_test(room, reserve);

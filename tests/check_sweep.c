@@ -9,6 +9,8 @@
 #include "vocabulary.h"
 #include "workload.h"
 
+#define TIME_LIMIT (INT64_C(1) << 61)
+
 /* One stretch of time by hand; rates in sixtieths of a token per ns. */
 typedef struct stretch {
     int64_t duration_ns;
@@ -17,48 +19,79 @@ typedef struct stretch {
     uint64_t tokens;
 } stretch;
 
-static twi_u192 sixtieths(uint64_t n)
+static void check_stretch(const twi_stretches *got, size_t at, const stretch *wanted)
 {
-    return twi_quotient64(twi_shl(twi_from64(n), 88), 60);
+    const double prefill = exact_rate(wanted->prefill_rate, 60);
+    const double decode = exact_rate(wanted->decode_rate, 60);
+
+    assert_u64(got->duration_ns[at], (uint64_t)wanted->duration_ns);
+    assert_u64(got->values.count[TWI_COUNT_QUEUED][at], wanted->queued);
+    assert_u64(got->values.count[TWI_COUNT_ACTIVE][at], wanted->active);
+    assert_u64(got->values.count[TWI_COUNT_PREFILL][at], wanted->prefill);
+    assert_u64(got->values.count[TWI_COUNT_DECODE][at], wanted->decode);
+    assert_same(got->values.real[TWI_REAL_PREFILL_RATE][at], prefill);
+    assert_same(got->values.real[TWI_REAL_DECODE_RATE][at], decode);
+    assert_same(got->values.real[TWI_REAL_TOTAL_RATE][at],
+                exact_double(twi_add(exact_whole(prefill), exact_whole(decode))));
+    assert_same(got->values.real[TWI_REAL_PREFILL_RATE_PER_USER][at],
+                exact_per_user(prefill, wanted->prefill));
+    assert_same(got->values.real[TWI_REAL_DECODE_RATE_PER_USER][at],
+                exact_per_user(decode, wanted->decode));
+    assert_same(got->values.real[TWI_REAL_TOKENS][at],
+                exact_double(twi_shl(twi_from64(wanted->tokens), 44)));
 }
 
-static void check_state(const twi_state *got, const stretch *wanted)
+static void check_run(const run *r, bool wide, int64_t begin, int64_t end,
+                      const stretch *wanted, size_t count)
 {
-    assert_u64(got->queued, wanted->queued);
-    assert_u64(got->active, wanted->active);
-    assert_u64(got->prefill, wanted->prefill);
-    assert_u64(got->decode, wanted->decode);
-    assert_u192(got->prefill_rate, sixtieths(wanted->prefill_rate));
-    assert_u192(got->decode_rate, sixtieths(wanted->decode_rate));
-    assert_u192(got->tokens, twi_shl(twi_from64(wanted->tokens), 44));
-}
-
-static void check_sweep(const tw_record *records, size_t record_count, int64_t begin,
-                        int64_t end, const stretch *wanted, size_t count)
-{
-    run r = run_of(records, record_count);
-    twi_timeline timeline = timeline_of(&r, INT64_MIN, INT64_MAX);
+    twi_timeline timeline = timeline_of(r, INT64_MIN, INT64_MAX);
+    twi_stretches stretches;
     twi_sweep sweep;
-    twi_batch batch;
     size_t next = 0;
 
-    twi_sweep_begin(&sweep, &timeline, begin, end);
-    while (twi_sweep_next(&sweep, &batch)) {
-        assert_that(batch.count > 0);
-        for (size_t i = 0; i < batch.count; i++, next++) {
-            vocabulary_context("[%" PRId64 ", %" PRId64 "), stretch %zu", begin, end,
-                               next);
+    assert_that(timeline.wide == wide);
+    twi_sweep_begin(&sweep, &timeline, &twi_kernel_portable, begin, end);
+    while (twi_sweep_next(&sweep, &stretches)) {
+        assert_that(stretches.count > 0);
+        for (size_t i = 0; i < stretches.count; i++, next++) {
+            vocabulary_context("%s [%" PRId64 ", %" PRId64 "), stretch %zu",
+                               wide ? "wide" : "lanes", begin, end, next);
             assert_that(next < count);
-            assert_u64(batch.duration_ns[i], (uint64_t)wanted[next].duration_ns);
-            check_state(&batch.state[i], &wanted[next]);
+            check_stretch(&stretches, i, &wanted[next]);
         }
     }
     assert_u64(next, count);
-    assert_u64(batch.count, 0);
-    assert_that(!twi_sweep_next(&sweep, &batch)); /* it stays done */
+    assert_u64(stretches.count, 0);
+    assert_that(!twi_sweep_next(&sweep, &stretches)); /* it stays done */
     twi_timeline_release(&timeline);
-    run_free(&r);
     vocabulary_context("%s", "");
+}
+
+/* In lanes, and in wide states: with 2^39 tokens in a nanosecond, long before or long
+ * after, no lane would do. */
+static void check_sweep(const tw_record *records, size_t record_count, int64_t begin,
+                        int64_t end, const stretch *wanted, size_t count)
+{
+    enum { MOST = 8, FAR = 1 << 20 };
+    const int64_t tokens = INT64_C(1) << 39;
+    const int64_t far[] = {begin - FAR, end + FAR};
+    run r = run_of(records, record_count);
+
+    check_run(&r, false, begin, end, wanted, count);
+    run_free(&r);
+    for (int i = 0; i < 2; i++) {
+        tw_record all[MOST + 1];
+
+        assert_that(record_count <= MOST);
+        all[0] = record(far[i], far[i] + 1, far[i] + 2, tokens, 1);
+        if (record_count)
+            memcpy(all + 1, records, record_count * sizeof *all);
+        if (all[0].start_ns < -TIME_LIMIT || all[0].end_ns > TIME_LIMIT)
+            continue;
+        r = run_of(all, record_count + 1);
+        check_run(&r, true, begin, end, wanted, count);
+        run_free(&r);
+    }
 }
 
 /* A waits from -5 on, prefills 20 tokens over [0, 10), decodes 20 more over [10, 30).
@@ -246,145 +279,172 @@ END_TEST
 
 /* ---- Values of curves -------------------------------------------------------------- */
 
-typedef struct pair {
-    twi_u192 value;
-    uint64_t weight;
-} pair;
-
-static void check_curve(const twi_batch *batch, twi_curve curve, const pair *wanted,
-                        size_t count)
+/* The values over the stretches of of_two[] from the second on. */
+static void check_curve(const twi_stretches *stretches, twi_curve curve, double unit,
+                        const double *wanted)
 {
-    twi_pairs pairs;
-
     vocabulary_context("curve %d", (int)curve);
-    twi_sweep_curve(batch, curve, &pairs);
-    assert_u64(pairs.count, count);
-    for (size_t i = 0; i < count; i++) {
-        assert_u192(pairs.value[i], wanted[i].value);
-        assert_u64(pairs.weight[i], wanted[i].weight);
+    assert_that((twi_sweep_real(stretches, curve) == NULL) !=
+                (twi_sweep_counts(stretches, curve) == NULL));
+    for (size_t i = 0; i < OF_TWO - 1; i++) {
+        const double value = wanted[i] * unit;
+
+        assert_same(twi_sweep_value(stretches, curve, i), value);
+        if (twi_sweep_real(stretches, curve))
+            assert_same(twi_sweep_real(stretches, curve)[i], value);
+        else
+            assert_u64(twi_sweep_counts(stretches, curve)[i], (uint64_t)value);
     }
 }
 
-#define N(n, weight)        \
-    {                       \
-        {{n, 0, 0}}, weight \
-    }
-#define RATE(n, weight)                       \
-    {                                         \
-        {{0, (uint64_t)(n) << 24, 0}}, weight \
-    } /* n tokens/ns, n * 2^88 */
-#define HALF(weight)                        \
-    {                                       \
-        {{0, UINT64_C(1) << 23, 0}}, weight \
-    }
-#define TOKENS(n, weight)                     \
-    {                                         \
-        {{(uint64_t)(n) << 44, 0, 0}}, weight \
-    }
-
-START_TEST(values_with_equal_neighbours_merged)
+START_TEST(values_of_curves)
 {
-    static const pair queued[] = {N(0, 5), N(1, 5), N(0, 50)},
-                      active[] = {N(0, 10), N(1, 20), N(2, 10), N(1, 10), N(0, 10)},
-                      prefill[] = {N(0, 10), N(1, 10), N(0, 40)},
-                      decode[] = {N(0, 20), N(1, 10), N(2, 10), N(1, 10), N(0, 10)},
-                      prefill_rate[] = {N(0, 10), RATE(2, 10), N(0, 40)},
-                      decode_rate[] = {N(0, 20), RATE(1, 20), N(0, 20)},
-                      total[] = {N(0, 10), RATE(2, 10), RATE(1, 20), N(0, 20)},
-                      decode_user[] = {N(0, 20), RATE(1, 10), HALF(10), N(0, 20)},
-                      prefill_user[] = {N(0, 10), RATE(2, 10), N(0, 40)},
-                      tokens[] = {N(0, 10),       TOKENS(20, 10), TOKENS(41, 10),
-                                  TOKENS(47, 10), TOKENS(6, 10),  N(0, 10)};
+    static const double queued[] = {1, 0, 0, 0, 0, 0}, active[] = {0, 1, 1, 2, 1, 0},
+                        prefill[] = {0, 1, 0, 0, 0, 0}, decode[] = {0, 0, 1, 2, 1, 0},
+                        prefill_rate[] = {0, 2, 0, 0, 0, 0},
+                        decode_rate[] = {0, 0, 1, 1, 0, 0}, total[] = {0, 2, 1, 1, 0, 0},
+                        decode_user[] = {0, 0, 1, 0.5, 0, 0},
+                        tokens[] = {0, 20, 41, 47, 6, 0};
+    const double rates = 1e9 * 0x1p59, amounts = 0x1p44; /* tokens/ns, tokens */
     tw_record two[2];
     twi_timeline timeline;
     twi_sweep sweep;
-    twi_batch batch;
+    twi_stretches stretches;
     run r;
 
     make_two(two);
     r = run_of(two, 2);
     timeline = timeline_of(&r, INT64_MIN, INT64_MAX);
-    twi_sweep_begin(&sweep, &timeline, -10, 50);
-    assert_that(twi_sweep_next(&sweep, &batch));
-    check_curve(&batch, TWI_CURVE_QUEUED, queued, 3);
-    check_curve(&batch, TWI_CURVE_CONCURRENCY, active, 5);
-    check_curve(&batch, TWI_CURVE_PREFILL_CONCURRENCY, prefill, 3);
-    check_curve(&batch, TWI_CURVE_DECODE_CONCURRENCY, decode, 5);
-    check_curve(&batch, TWI_CURVE_PREFILL_RATE, prefill_rate, 3);
-    check_curve(&batch, TWI_CURVE_DECODE_RATE, decode_rate, 3);
-    check_curve(&batch, TWI_CURVE_TOTAL_RATE, total, 4);
-    check_curve(&batch, TWI_CURVE_DECODE_RATE_PER_USER, decode_user, 4);
-    check_curve(&batch, TWI_CURVE_PREFILL_RATE_PER_USER, prefill_user, 3);
-    check_curve(&batch, TWI_CURVE_TOKENS, tokens, 6);
+    twi_sweep_begin(&sweep, &timeline, &twi_kernel_portable, -10, 50);
+    /* what lies before the first event comes alone */
+    assert_that(twi_sweep_next(&sweep, &stretches));
+    assert_u64(stretches.count, 1);
+    assert_u64(stretches.duration_ns[0], 5);
+    for (int c = 0; c < TWI_CURVE_COUNT; c++)
+        assert_same(twi_sweep_value(&stretches, (twi_curve)c, 0), 0.0);
+    twi_sweep_begin(&sweep, &timeline, &twi_kernel_portable, -5, 50);
+    assert_that(twi_sweep_next(&sweep, &stretches));
+    assert_u64(stretches.count, OF_TWO - 1);
+    check_curve(&stretches, TWI_CURVE_QUEUED, 1, queued);
+    check_curve(&stretches, TWI_CURVE_CONCURRENCY, 1, active);
+    check_curve(&stretches, TWI_CURVE_PREFILL_CONCURRENCY, 1, prefill);
+    check_curve(&stretches, TWI_CURVE_DECODE_CONCURRENCY, 1, decode);
+    check_curve(&stretches, TWI_CURVE_PREFILL_RATE, rates, prefill_rate);
+    check_curve(&stretches, TWI_CURVE_DECODE_RATE, rates, decode_rate);
+    check_curve(&stretches, TWI_CURVE_TOTAL_RATE, rates, total);
+    check_curve(&stretches, TWI_CURVE_DECODE_RATE_PER_USER, rates, decode_user);
+    check_curve(&stretches, TWI_CURVE_PREFILL_RATE_PER_USER, rates, prefill_rate);
+    check_curve(&stretches, TWI_CURVE_TOKENS, amounts, tokens);
     twi_timeline_release(&timeline);
     run_free(&r);
 }
 END_TEST
 
-/* A quotient that is the same though neither of its numbers is, and one that rounds. */
+/* Quotients of a few units are rounded down to the unit, those of large rates to a double:
+ * where 53 bits do not hold the quotient, to the nearest. */
 /* [C7] [C8] */
 START_TEST(values_per_user)
 {
-    twi_batch batch = {.count = 4, .duration_ns = {1, 2, 3, 4}};
-    static const pair decode[] = {N(5, 3), N(3, 3), N(0, 4)}, prefill[] = {N(0, 10)};
+    static const struct {
+        double rate;
+        uint32_t users;
+        double wanted;
+    } cases[] = {
+        {5, 1, 5},
+        {10, 2, 5},
+        {11, 3, 3},
+        {2, 3, 0},
+        {7, 0, 0},
+        {0, 7, 0},
+        {0x1p53, 3, 3002399751580330.0},   /* of ...330.67 */
+        {0x1p54, 3, 6004799503160661.0},   /* of ...661.33 */
+        {0x1p60, 3, 384307168202282304.0}, /* of ...325.3, to a multiple of 64 */
+    };
+    const size_t count = sizeof cases / sizeof cases[0];
+    twi_batch batch;
+    twi_values values;
 
-    batch.state[0] = (twi_state){.decode = 1, .decode_rate = {{5, 0, 0}}};
-    batch.state[1] = (twi_state){.decode = 2, .decode_rate = {{10, 0, 0}}};
-    batch.state[2] = (twi_state){.decode = 3, .decode_rate = {{11, 0, 0}}};
-    batch.state[3] = (twi_state){.decode = 3, .decode_rate = {{2, 0, 0}}};
-    check_curve(&batch, TWI_CURVE_DECODE_RATE_PER_USER, decode, 3);
-    check_curve(&batch, TWI_CURVE_PREFILL_RATE_PER_USER, prefill, 1);
+    memset(&batch, 0, sizeof batch);
+    batch.count = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *lane = batch.state[i];
+        twi_state state;
+
+        vocabulary_context("case %zu", i);
+        twi_split_rate(cases[i].rate, &lane[TWI_LANE_DECODE_HIGH],
+                       &lane[TWI_LANE_DECODE_LOW]);
+        twi_split_rate(cases[i].rate, &lane[TWI_LANE_PREFILL_HIGH],
+                       &lane[TWI_LANE_PREFILL_LOW]);
+        lane[TWI_LANE_DECODE_PREFILL] = cases[i].users * (TWI_DECODE + TWI_PREFILL);
+        twi_kernel_portable.values(&batch, &values);
+        assert_same(values.real[TWI_REAL_DECODE_RATE_PER_USER][i], cases[i].wanted);
+        assert_same(values.real[TWI_REAL_PREFILL_RATE_PER_USER][i], cases[i].wanted);
+        assert_same(exact_per_user(cases[i].rate, cases[i].users), cases[i].wanted);
+        state = twi_state_from_lanes(lane);
+        twi_state_values(&state, &values, 7);
+        assert_same(values.real[TWI_REAL_DECODE_RATE_PER_USER][7], cases[i].wanted);
+        assert_same(values.real[TWI_REAL_PREFILL_RATE_PER_USER][7], cases[i].wanted);
+    }
 }
 END_TEST
 
 /* ---- Long runs --------------------------------------------------------------------- */
 
 /* More stretches than one batch holds: nothing is lost or doubled between batches. */
-START_TEST(batches)
+static void check_batches(bool wide)
 {
     enum { COUNT = 1000 };
-    tw_record records[COUNT];
+    tw_record records[COUNT + 1];
     run r;
     twi_timeline timeline;
     twi_sweep sweep;
-    twi_batch batch;
-    twi_pairs pairs;
-    uint64_t stretches = 0, time = 0, area = 0, pair_time = 0;
+    twi_stretches stretches;
+    uint64_t count = 0, time = 0, area = 0;
 
     for (int i = 0; i < COUNT; i++) /* levels 1 2 3 ... then down again */
         records[i] = record(i, NEVER, 2 * COUNT - i, 1, 1);
-    r = run_of(records, COUNT);
+    records[COUNT] = record(5000, 5001, 5002, INT64_C(1) << 39, 1);
+    r = run_of(records, COUNT + wide);
     timeline = timeline_of(&r, INT64_MIN, INT64_MAX);
-    twi_sweep_begin(&sweep, &timeline, 0, 2 * COUNT);
-    while (twi_sweep_next(&sweep, &batch)) {
-        assert_that(batch.count <= TWI_BATCH_SIZE);
-        twi_sweep_curve(&batch, TWI_CURVE_CONCURRENCY, &pairs);
-        for (size_t i = 0; i < batch.count; i++) {
-            stretches++;
-            time += batch.duration_ns[i];
-            area += batch.duration_ns[i] * batch.state[i].active;
+    assert_that(timeline.wide == wide);
+    twi_sweep_begin(&sweep, &timeline, &twi_kernel_portable, 0, 2 * COUNT);
+    while (twi_sweep_next(&sweep, &stretches)) {
+        assert_that(stretches.count <= TWI_BATCH_SIZE);
+        for (size_t i = 0; i < stretches.count; i++) {
+            const uint32_t active = stretches.values.count[TWI_COUNT_ACTIVE][i];
+            const uint64_t level = count < COUNT ? count + 1 : 2 * COUNT - 1 - count;
+
+            assert_u64(active, level);
+            count++;
+            time += stretches.duration_ns[i];
+            area += stretches.duration_ns[i] * active;
         }
-        for (size_t i = 0; i < pairs.count; i++)
-            pair_time += pairs.weight[i];
     }
-    assert_u64(stretches, 2 * COUNT - 1);
+    assert_u64(count, 2 * COUNT - 1);
     assert_u64(time, 2 * COUNT);
-    assert_u64(pair_time, 2 * COUNT);
     /* sum of 2 (COUNT - i) */
     assert_u64(area, (uint64_t)COUNT * (COUNT + 1));
     twi_timeline_release(&timeline);
     run_free(&r);
+}
+
+START_TEST(batches)
+{
+    check_batches(false);
+    check_batches(true);
 }
 END_TEST
 
 /* After the last event every sum is exactly what it was before the first. */
 START_TEST(state_returns_to_zero)
 {
-    static const stretch nothing = {0, 0, 0, 0, 0, 0, 0, 0};
+    const twi_state nothing = {{{0}}, {{0}}, {{0}}, 0, 0};
+    int wide = 0;
 
     for (uint64_t seed = 1; seed <= 500; seed++) {
         size_t count = 0;
         twi_timeline timeline;
+        twi_place_in_time place;
         twi_state state;
         workload w;
         run r;
@@ -400,14 +460,19 @@ START_TEST(state_returns_to_zero)
         }
         r = run_of(w.records, count);
         timeline = timeline_of(&r, INT64_MIN, INT64_MAX);
-        state = timeline.carry;
-        for (uint64_t i = 0; i < timeline.event_count; i++)
-            twi_timeline_apply(&timeline, timeline.events[i].what, &state);
-        check_state(&state, &nothing);
+        place = twi_timeline_seek(&timeline, UINT64_C(1) << 63);
+        assert_u64(place.next, timeline.event_count);
+        if (!timeline.wide)
+            for (int i = 0; i < TWI_LANES; i++)
+                assert_u64(place.lanes[i], 0);
+        state = timeline.wide ? place.state : twi_state_from_lanes(place.lanes);
+        assert_that(memcmp(&state, &nothing, sizeof state) == 0);
+        wide += timeline.wide;
         twi_timeline_release(&timeline);
         run_free(&r);
         workload_free(&w);
     }
+    assert_that(wide > 10 && wide < 490); /* there are some of either kind */
 }
 END_TEST
 
@@ -427,7 +492,7 @@ int main(void)
     tcase_add_test(states, chunks_at_one_instant);
     tcase_add_test(states, records_of_no_duration);
     tcase_add_test(states, handover);
-    tcase_add_test(values, values_with_equal_neighbours_merged);
+    tcase_add_test(values, values_of_curves);
     tcase_add_test(values, values_per_user);
     tcase_add_test(runs, batches);
     tcase_add_test(runs, state_returns_to_zero);

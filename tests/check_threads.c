@@ -110,18 +110,25 @@ static int adds_up(const tw_balance *b)
 static void read_some(reader *me, uint64_t at_least, uint64_t *random)
 {
     tw_record page[3];
-    size_t written = 0;
+    int64_t arrivals[3 * CHUNKS], tokens[3 * CHUNKS];
+    size_t written = 0, chunks = 0;
     const uint64_t first = at_least ? random_below(random, at_least) : 0;
 
     EXPECT(me, tw_recorder_read(shared, first, page, 3, sizeof *page, &written) == TW_OK);
     EXPECT(me, written > 0 || first == at_least);
+    EXPECT(me, tw_recorder_read_chunks(shared, first, page, written, sizeof *page,
+                                       arrivals, tokens, 3 * CHUNKS, &chunks) == TW_OK);
     for (size_t i = 0; i < written; i++) {
         const tw_record *wanted = &records[first + i];
         EXPECT(me, page[i].start_ns == wanted->start_ns);
         EXPECT(me, page[i].end_ns == wanted->end_ns);
         EXPECT(me, page[i].chunk_count == wanted->chunk_count);
+        EXPECT(me, !page[i].chunk_tokens == !wanted->chunk_tokens);
         if (page[i].chunk_count)
             EXPECT(me, memcmp(page[i].chunk_arrival_ns, wanted->chunk_arrival_ns,
+                              CHUNKS * sizeof(int64_t)) == 0);
+        if (page[i].chunk_tokens)
+            EXPECT(me, memcmp(page[i].chunk_tokens, wanted->chunk_tokens,
                               CHUNKS * sizeof(int64_t)) == 0);
     }
 }

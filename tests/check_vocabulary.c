@@ -335,6 +335,35 @@ START_TEST(random_numbers)
 }
 END_TEST
 
+START_TEST(exact_numbers)
+{
+    const twi_u192 odd = {{3, 0, UINT64_C(1) << 63}};
+
+    assert_u192(exact_whole(0), twi_from64(0));
+    assert_u192(exact_whole(5), twi_from64(5));
+    assert_u192(exact_whole(0x1.8p191), ((twi_u192){{0, 0, UINT64_C(3) << 62}}));
+    assert_u192(exact_whole(0x1.fffffffffffffp52), twi_from64((UINT64_C(1) << 53) - 1));
+    assert_same(exact_double(twi_from64(0)), 0.0);
+    assert_same(exact_double(odd), 0x1p191);
+    /* ties to even */
+    assert_same(exact_double(twi_from64((UINT64_C(1) << 53) + 1)), 0x1p53);
+    assert_same(exact_double(twi_from64((UINT64_C(1) << 53) + 3)), 0x1.0000000000002p53);
+    assert_same(exact_rate(1, 1000000000), 0x1p59);
+    assert_same(exact_rate(7, 1750000000), 0x1p61);
+    /* 2^59 / 3 = 192153584101141162.67: doubles there are multiples of 32 */
+    assert_same(exact_rate(1, UINT64_C(3000000000)), 192153584101141152.0);
+    /* 10^9 * 2^59 / 2^62 */
+    assert_same(exact_rate(1, UINT64_C(1) << 62), 125000000.0);
+    assert_same(exact_rate(0, 5), 0.0);
+    /* 125000000 / 7 = 17857142.86, rounded down to the unit */
+    assert_same(exact_share(1, UINT64_C(1) << 62, 7), 17857142.0);
+    assert_same(exact_share(3, 500000000, 6), 0x1p59);
+    assert_same(exact_per_user(7, 2), 3.0);
+    assert_same(exact_per_user(7, 0), 0.0);
+    assert_same(exact_per_user(0x1p60, 3), 384307168202282304.0); /* of ...325.3 */
+}
+END_TEST
+
 START_TEST(shuffled_records)
 {
     tw_record records[50];
@@ -445,6 +474,7 @@ int main(void)
     tcase_add_test(failure, all_wrong_things_fail);
     tcase_add_test(success, right_things_pass);
     tcase_add_test(success, random_numbers);
+    tcase_add_test(success, exact_numbers);
     tcase_add_test(success, shuffled_records);
     tcase_add_test(success, records);
     tcase_add_test(success, memory_fails_as_told);

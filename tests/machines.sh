@@ -18,6 +18,7 @@ export TIMEWEIGHT_TEST_WORKLOADS="${TIMEWEIGHT_TEST_WORKLOADS:-50}"
 export TIMEWEIGHT_TEST_LARGE="${TIMEWEIGHT_TEST_LARGE:-2}"
 export TIMEWEIGHT_TEST_NUMBERS="${TIMEWEIGHT_TEST_NUMBERS:-20000}"
 export TIMEWEIGHT_TEST_RECORDS="${TIMEWEIGHT_TEST_RECORDS:-20000}"
+export TIMEWEIGHT_TEST_KERNEL_RUNS="${TIMEWEIGHT_TEST_KERNEL_RUNS:-5}"
 warnings='-Wall -Wextra -Wconversion -Wshadow -Werror -Wno-stringop-truncation -Wno-format-truncation'
 failed=0 dir='' cc='' run=''
 mkdir -p $root
@@ -163,7 +164,7 @@ locate() { # machine
 
 # Builds and runs the probe.
 take_probe() { # machine
-    build_program machine_probe tests/machine_probe.c tests/workload.c &&
+    build_program machine_probe tests/machine_probe.c tests/result_bits.c tests/workload.c &&
         probe "$workloads" >"$dir/probe.out" && return
     fail "$1" "the probe"
     return 1

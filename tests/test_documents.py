@@ -3,8 +3,9 @@
 """The documents show what the programs print: in every code block that begins with
 '$ timeweight ...' or '$ quickstart', the lines that follow stand in the program's output, in
 any order but to the letter. What else the documents show of code stands in a file that is
-compiled or run: README.md's in examples/quickstart.c or examples/ffi, doc/embedding.md's in tests/embedding,
-tests/arrow or examples/ffi, and that of a README in examples/ffi in its folder.
+compiled or run: README.md's in examples/quickstart.c or examples/ffi, doc/embedding.md's in
+tests/embedding, tests/arrow or examples/ffi, doc/loadgen.md's in tests/loadgen/generators, and
+that of a README in examples/ffi in its folder.
 
     test_documents.py SOURCE_DIR TIMEWEIGHT QUICKSTART
 """
@@ -30,6 +31,7 @@ def main():
                 for path in source.glob(pattern) if path.is_file() and path.suffix != ".md"]
 
     embedding = files("tests/embedding/*/*", "tests/arrow/*.py", "examples/ffi/**/*")
+    generators = files("tests/loadgen/generators/*.c")
     readme = files("examples/quickstart.c", "examples/ffi/**/*")
     bindings = sorted((source / "examples" / "ffi").glob("*/README.md"))
 
@@ -40,6 +42,7 @@ def main():
             if language:
                 folder = document.parent.relative_to(source)
                 sources = (embedding if document.name == "embedding.md"
+                           else generators if document.name == "loadgen.md"
                            else files(f"{folder}/**/*") if document in bindings else readme)
                 checked += 1
                 if not any(unindented(block) in text for text in sources):

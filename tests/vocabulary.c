@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/big.h"
 #include "base/mem.h"
 
 /* ---- Suites ------------------------------------------------------------------------ */
@@ -199,6 +200,53 @@ void random_shuffle(uint64_t *state, tw_record *records, size_t count)
         records[i - 1] = records[other];
         records[other] = kept;
     }
+}
+
+/* ---- Exact numbers ----------------------------------------------------------------- */
+
+twi_u192 exact_whole(double value)
+{
+    twi_u192 whole = {{0, 0, 0}};
+
+    for (int bit = 191; bit >= 0; bit--) {
+        if (value >= ldexp(1, bit)) {
+            whole.w[bit / 64] |= UINT64_C(1) << bit % 64;
+            value -= ldexp(1, bit);
+        }
+    }
+    assert_that(value == 0);
+    return whole;
+}
+
+double exact_double(twi_u192 value)
+{
+    const twi_big whole = twi_big_from(value.w, 3), one = twi_big_from64(1);
+    return twi_big_ratio(&whole, &one, 0);
+}
+
+double exact_share(uint64_t tokens, uint64_t ns, uint64_t gaps)
+{
+    /* tokens * 10^9 * 2^59 and the time, each as a double; then their quotient. */
+    const twi_u192 above = exact_whole(
+        exact_double(twi_shl(twi_product(tokens, 1000000000), 59)));
+    const twi_u192 length = exact_whole(exact_double(twi_from64(ns)));
+    const twi_u192 below = exact_whole(exact_double(twi_product(length.w[0], gaps)));
+    const twi_big a = twi_big_from(above.w, 3), b = twi_big_from(below.w, 3);
+
+    return floor(twi_big_ratio(&a, &b, 0));
+}
+
+double exact_rate(uint64_t tokens, uint64_t ns)
+{
+    return exact_share(tokens, ns, 1);
+}
+
+double exact_per_user(double rate, uint64_t users)
+{
+    const twi_u192 whole = exact_whole(rate);
+    const twi_big a = twi_big_from(whole.w, 3), b = twi_big_from64(users);
+
+    return users ? floor(twi_big_ratio(&a, &b, 0)) : 0;
 }
 
 /* ---- Records, recorders, analyses -------------------------------------------------- */
@@ -394,30 +442,49 @@ void run_free(run *r)
     tw_recorder_free(r->recorder);
 }
 
+const twi_parallel one_thread = {0, NULL, NULL};
+
 twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns)
 {
     const tw_allocator allocator = twi_mem_default();
     const twi_slice slice = {begin_ns, end_ns};
     twi_timeline timeline;
 
-    assert_ok(twi_timeline_build(&timeline, &allocator, r->spans, r->span_count, slice));
+    assert_ok(twi_timeline_build(&timeline, &allocator, &twi_kernel_portable, &one_thread,
+                                 r->spans, r->span_count, slice));
     return timeline;
+}
+
+void assert_same_sums(const twi_dist *got, const twi_dist *wanted)
+{
+    const uint64_t levels = got->level_count > wanted->level_count ? got->level_count
+                                                                   : wanted->level_count;
+
+    assert_u64(got->bin_bits, wanted->bin_bits);
+    assert_u64(got->weight, wanted->weight);
+    assert_u64(got->zero_weight, wanted->zero_weight);
+    assert_same(got->tally.least, wanted->tally.least);
+    assert_same(got->tally.most, wanted->tally.most);
+    assert_that(memcmp(&got->tally.sum, &wanted->tally.sum, sizeof got->tally.sum) == 0);
+    for (unsigned page = 1; page < TWI_BIN_PAGES; page++) {
+        assert_that(!got->page[page] == !wanted->page[page]);
+        if (got->page[page])
+            assert_that(memcmp(got->page[page], wanted->page[page],
+                               sizeof(uint64_t) << got->bin_bits) == 0);
+    }
+    for (uint64_t i = 0; i < levels; i++) /* room beyond the largest may differ */
+        assert_u64(i < got->level_count ? got->level[i] : 0,
+                   i < wanted->level_count ? wanted->level[i] : 0);
 }
 
 void assert_same_dist(const twi_dist *got, const twi_dist *wanted)
 {
-    assert_u64(got->weight, wanted->weight);
-    assert_u64(got->zero_weight, wanted->zero_weight);
-    assert_u192(got->least, wanted->least);
-    assert_u192(got->most, wanted->most);
-    assert_that(memcmp(got->sum, wanted->sum, sizeof got->sum) == 0);
-    assert_that(memcmp(got->square_sum, wanted->square_sum, sizeof got->square_sum) == 0);
-    for (unsigned page = 0; page < TWI_BIN_PAGES; page++) {
-        assert_that(!got->page[page] == !wanted->page[page]);
-        if (got->page[page])
-            assert_that(memcmp(got->page[page], wanted->page[page],
-                               TWI_BIN_SLOTS * sizeof(uint64_t)) == 0);
-    }
+    assert_same_sums(got, wanted);
+    assert_same(got->moments.factor, wanted->moments.factor);
+    assert_that(memcmp(got->moments.sum, wanted->moments.sum, sizeof got->moments.sum) ==
+                0);
+    assert_that(memcmp(got->moments.square, wanted->moments.square,
+                       sizeof got->moments.square) == 0);
 }
 
 /* The standard ones, and some that are not at hand. */

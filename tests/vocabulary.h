@@ -94,6 +94,20 @@ int64_t random_between(uint64_t *state, int64_t least, int64_t most);
 twi_u192 random_u192(uint64_t *state, unsigned bits);
 void random_shuffle(uint64_t *state, tw_record *records, size_t count);
 
+/* ---- Exact numbers ----------------------------------------------------------------- */
+
+/* What the library's doubles must come to, in integers of any length and with the one
+ * rounding of twi_big_ratio(): a second way to the same bits. */
+
+/* A whole double from 0 to below 2^192, and the double nearest to a whole number. */
+twi_u192 exact_whole(double value);
+double exact_double(twi_u192 value);
+/* [BITS] The rate of tokens over some time, and where they are spread over `gaps` gaps of
+ * which this is one; in units of 2^-59 tokens/s. */
+double exact_rate(uint64_t tokens, uint64_t ns);
+double exact_share(uint64_t tokens, uint64_t ns, uint64_t gaps);
+double exact_per_user(double rate, uint64_t users);
+
 /* ---- Records, recorders, analyses -------------------------------------------------- */
 
 #define NEVER TW_TIME_NONE
@@ -139,10 +153,14 @@ typedef struct run {
     size_t span_count;
 } run;
 
+/* No thread but the calling one. */
+extern const twi_parallel one_thread;
+
 run run_of(const tw_record *records, size_t count);
 void run_free(run *r);
 twi_timeline timeline_of(const run *r, int64_t begin_ns, int64_t end_ns);
-/* The same sums and bins. */
+/* The same sums, bins and levels; the second: the same moments too. */
+void assert_same_sums(const twi_dist *got, const twi_dist *wanted);
 void assert_same_dist(const twi_dist *got, const twi_dist *wanted);
 
 /* All that an analysis has to say. */

@@ -11,14 +11,15 @@ TW_BEGIN_DECLS
 /** @defgroup tw_allocator Allocator
  *  Where an object's memory comes from. A recorder and an analysis each take an allocator
  *  of their own; the struct is copied, so it may be gone after the call. NULL means the
- *  malloc family.
+ *  malloc family, which is asked for large pages where a block is large.
  *  @{
  */
 
 /** Two functions and their context.
  *
  *  The functions are called only on threads that are inside a call of this library; if
- *  such calls run on several threads at once, so may the functions. A recorder's memory
+ *  such calls run on several threads at once, so may the functions. Threads that work for
+ *  one tw_analyze() (tw_options::threads) call them one at a time. A recorder's memory
  *  may be released on a thread that frees an analysis (blocks live as long as an analysis
  *  holds them), so user_data must outlive both. */
 typedef struct tw_allocator {

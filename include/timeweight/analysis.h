@@ -26,8 +26,15 @@ enum tw_options_flags {
     TW_WINDOW_END = 2    /**< window_end_ns is set */
 };
 
-/** tw_options::kernel: how to compute. Every kernel gives the same bits. */
-enum tw_kernel { TW_KERNEL_AUTO = 0, TW_KERNEL_PORTABLE = 1 };
+/** tw_options::kernel: with which instructions to compute. Every kernel gives the same bits;
+ *  one that this machine or this build does not have is #TW_ERR_NOTSUP. */
+enum tw_kernel {
+    TW_KERNEL_AUTO = 0,     /**< the fastest that this machine has */
+    TW_KERNEL_PORTABLE = 1, /**< plain C */
+    TW_KERNEL_AVX2 = 2,     /**< x86-64 with AVX2, FMA, BMI2 */
+    TW_KERNEL_AVX512 = 3,   /**< x86-64 with AVX-512 F, DQ, VL, IFMA */
+    TW_KERNEL_NEON = 4      /**< aarch64 */
+};
 
 /** Most quantiles that tw_options may name. */
 #define TW_QUANTILES_LIMIT 256
@@ -49,7 +56,7 @@ typedef struct tw_options {
     int64_t window_end_ns;
     int32_t kernel; /**< #tw_kernel */
     /** The most threads to use inside tw_analyze(); 0 and 1: only the calling one. Fewer
-     *  may be used; this version uses only the calling one. */
+     *  are used for small runs. The result does not depend on it. */
     uint32_t threads;
     /** Used instead of own threads, if any are used; NULL: none. */
     tw_executor_fn executor;

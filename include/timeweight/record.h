@@ -178,11 +178,12 @@ TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
                                           const tw_columns *columns, uint32_t flags,
                                           size_t *accepted);
 
-/** Reads stored records back, exactly as they were appended.
+/** Reads stored records back, exactly as they were appended but for the chunks: of those
+ *  chunk_count is set and both pointers are NULL, until tw_recorder_read_chunks() fetches
+ *  them. (A record that is appended without is refused: #TW_RULE_CHUNK_ARRIVAL_MISSING.)
  *
- *  The chunk pointers lead into the recorder: they are valid until it is cleared or
- *  freed. Any thread, also while the writer appends; not during tw_recorder_clear(). To
- *  find the first record costs O(first / 1024): read in pages of some 10,000.
+ *  Any thread, also while the writer appends; not during tw_recorder_clear(). To find the
+ *  first record costs O(first / 1024): read in pages of some 10,000.
  *
  *  @param first          index of the first record wanted
  *  @param[out] records   capacity elements, record_size bytes apart; bytes of an element
@@ -194,6 +195,28 @@ TW_API int32_t tw_recorder_append_columns(tw_recorder *recorder,
 TW_API int32_t tw_recorder_read(const tw_recorder *recorder, uint64_t first,
                                 tw_record *records, size_t capacity, size_t record_size,
                                 size_t *written);
+
+/** Reads the chunks of stored records into arrays of the caller's, one record after the
+ *  other, and points the records to them: they are then exactly as they were appended, for
+ *  as long as the caller keeps the arrays. Threads and cost as with tw_recorder_read().
+ *
+ *  @param first            index of the first record
+ *  @param[in,out] records  the count records that tw_recorder_read() gave for that index,
+ *                          record_size bytes apart: chunk_arrival_ns, chunk_tokens (NULL
+ *                          if they were not counted) and chunk_count of each are set
+ *  @param record_size      sizeof(tw_record) as the caller sees it
+ *  @param[out] arrival_ns  capacity numbers, aligned; may be NULL if capacity is 0
+ *  @param[out] tokens      capacity numbers, aligned, beside the arrivals:
+ *                          #TW_TOKENS_NONE where they were not counted; or NULL if they
+ *                          are not wanted
+ *  @param capacity         at least the sum of the chunk_count of these records
+ *  @param[out] written     number of chunks read: that sum
+ *  @return TW_OK, TW_ERR_INVAL (NULL; not so many records; a capacity that is too small;
+ *          arrays that are not aligned), TW_ERR_ABI. @since 0.1 */
+TW_API int32_t tw_recorder_read_chunks(const tw_recorder *recorder, uint64_t first,
+                                       tw_record *records, size_t count,
+                                       size_t record_size, int64_t *arrival_ns,
+                                       int64_t *tokens, size_t capacity, size_t *written);
 
 /** Makes room for `records` more records, so that appending them allocates nothing but
  *  room for chunk arrivals, and touches that memory now rather than then.

@@ -14,7 +14,7 @@ static const uint64_t standard[TWI_STANDARD_QUANTILES] = {
     TWI_QUANTILE_ONE / 4,      TWI_QUANTILE_ONE / 2,       TWI_QUANTILE_ONE / 4 * 3,
     TWI_QUANTILE_ONE / 10 * 9, TWI_QUANTILE_ONE / 20 * 19, TWI_QUANTILE_ONE / 100 * 99};
 
-/* ---- Window and members ------------------------------------------------------------- */
+/* ---- Window and members ---------------------------------------------------------- */
 
 /* Default edges: the first credit and the last response; without records, the other edge. */
 static int32_t set_window(tw_analysis *analysis, const twi_request *request)
@@ -32,36 +32,63 @@ static int32_t set_window(tw_analysis *analysis, const twi_request *request)
     return window->begin_ns <= window->end_ns ? TW_OK : TW_ERR_INVAL;
 }
 
-static void add_tokens(twi_u192 *sum, int64_t tokens)
+/* What the records of a share amount to in the window. */
+typedef struct twi_members {
+    uint64_t members, overlapping, cut_at_begin, cut_at_end;
+    twi_totals totals;
+} twi_members;
+
+static uint64_t tokens_of(int64_t tokens)
 {
-    if (tokens != TW_TOKENS_NONE)
-        *sum = twi_add(*sum, twi_from64((uint64_t)tokens));
+    return tokens == TW_TOKENS_NONE ? 0 : (uint64_t)tokens;
 }
 
-static void measure_row(void *context, const twi_row *row)
+static void measure_span(const twi_window *window, const twi_span *span,
+                         twi_members *members)
 {
-    tw_analysis *analysis = context;
-    const twi_window *window = &analysis->run.window;
-    twi_totals *totals = &analysis->totals;
-    tw_balance *balance = &analysis->balance;
+    twi_totals *totals = &members->totals;
+    /* A token count is below 2^40, so a block's sum is below 2^50. */
+    uint64_t input_tokens = 0, output_tokens = 0;
 
-    balance->overlapping += twi_window_overlaps(window, row);
-    balance->cut_at_begin += twi_window_cuts_at_begin(window, row);
-    balance->cut_at_end += twi_window_cuts_at_end(window, row);
-    if (!twi_window_is_member(window, row))
-        return;
-    balance->members++;
-    if (row->status != TW_RECORD_OK) {
-        totals->not_ok++;
-        totals->not_ok_credit += row->credit_ns != TW_TIME_NONE;
-        return;
+    for (uint32_t r = 0; r < span->rows; r++) {
+        twi_row row;
+
+        twi_block_read(span->block, r, span->offset_ns, &row);
+        members->overlapping += twi_window_overlaps(window, &row);
+        members->cut_at_begin += twi_window_cuts_at_begin(window, &row);
+        members->cut_at_end += twi_window_cuts_at_end(window, &row);
+        if (!twi_window_is_member(window, &row))
+            continue;
+        members->members++;
+        if (row.status != TW_RECORD_OK) {
+            totals->not_ok++;
+            totals->not_ok_credit += row.credit_ns != TW_TIME_NONE;
+            continue;
+        }
+        totals->ok++;
+        input_tokens += tokens_of(row.input_tokens);
+        output_tokens += tokens_of(row.output_tokens);
     }
-    totals->ok++;
-    add_tokens(&totals->input_tokens, row->input_tokens);
-    add_tokens(&totals->output_tokens, row->output_tokens);
+    totals->input_tokens = twi_add(totals->input_tokens, twi_from64(input_tokens));
+    totals->output_tokens = twi_add(totals->output_tokens, twi_from64(output_tokens));
 }
 
-/* ---- The pipeline ------------------------------------------------------------------ */
+static void add_members(tw_analysis *analysis, const twi_members *from)
+{
+    twi_totals *totals = &analysis->totals;
+
+    analysis->balance.members += from->members;
+    analysis->balance.overlapping += from->overlapping;
+    analysis->balance.cut_at_begin += from->cut_at_begin;
+    analysis->balance.cut_at_end += from->cut_at_end;
+    totals->ok += from->totals.ok;
+    totals->not_ok += from->totals.not_ok;
+    totals->not_ok_credit += from->totals.not_ok_credit;
+    totals->input_tokens = twi_add(totals->input_tokens, from->totals.input_tokens);
+    totals->output_tokens = twi_add(totals->output_tokens, from->totals.output_tokens);
+}
+
+/* ---- The pipeline ---------------------------------------------------------------- */
 
 static void insert_quantile(tw_analysis *analysis, uint64_t quantile)
 {
@@ -92,33 +119,126 @@ static int32_t set_quantiles(tw_analysis *analysis, const twi_request *request)
     return TW_OK;
 }
 
-static int32_t feed_dist(void *context, int source, const twi_pairs *pairs)
+/* The first pass over one share of the run. */
+typedef struct first_pass {
+    const twi_run *run;
+    twi_share share;
+    uint32_t sources;
+    twi_dist *dist; /* TWI_SOURCE_COUNT of them */
+    twi_members members;
+    int32_t status;
+} first_pass;
+
+static int32_t feed_dist(void *context, int source, const twi_feed *feed)
 {
-    tw_analysis *analysis = context;
-    return twi_dist_feed(&analysis->dist[source], pairs);
+    const first_pass *pass = context;
+    twi_dist *dist = &pass->dist[source];
+
+    if (feed->counts)
+        return twi_dist_feed_levels(dist, feed->counts, feed->weight, feed->count);
+    return twi_dist_feed(dist, pass->run->kernel, feed->real, feed->weight, feed->count);
 }
 
-static int32_t compute(tw_analysis *analysis)
+static void measure_members(void *context, const twi_span *span)
 {
-    const uint32_t samples = ((1u << TWI_SAMPLE_COUNT) - 1) << TWI_CURVE_COUNT;
-    const twi_core *core = analysis->core;
-    twi_pairs *buffers;
-    int32_t status;
+    first_pass *pass = context;
+    measure_span(&pass->run->window, span, &pass->members);
+}
 
-    twi_core_for_each_row(core, measure_row, analysis);
-    buffers = twi_mem_alloc(&analysis->allocator, TWI_SAMPLE_COUNT, sizeof *buffers);
-    if (!buffers)
-        return TW_ERR_NOMEM;
-    status = twi_source_pass(&analysis->run, core->eligible | samples, buffers, feed_dist,
-                             analysis);
-    if (!status) {
-        for (size_t m = 0; m < TWI_METRIC_COUNT; m++)
-            analysis->emitted[m] = twi_result_summary(analysis, &twi_metrics[m],
-                                                      &analysis->summary[m]);
-        status = twi_quantiles_compute(analysis, buffers);
+static void run_first_pass(void *context, uint32_t part)
+{
+    first_pass *pass = (first_pass *)context + part;
+    pass->status = twi_source_pass(pass->run, pass->share, pass->sources, feed_dist,
+                                   measure_members, pass);
+}
+
+/* Adds a part's results to the analysis and ends the part. */
+static int32_t end_part(tw_analysis *analysis, first_pass *pass, int32_t status)
+{
+    status = status ? status : pass->status;
+    add_members(analysis, &pass->members);
+    for (int source = 0; source < TWI_SOURCE_COUNT && pass->dist; source++) {
+        if (!status)
+            status = twi_dist_merge(&analysis->dist[source], &pass->dist[source]);
+        twi_dist_release(&pass->dist[source]);
     }
-    twi_mem_free(&analysis->allocator, buffers, TWI_SAMPLE_COUNT, sizeof *buffers);
+    twi_mem_free(&analysis->allocator, pass->dist, TWI_SOURCE_COUNT, sizeof *pass->dist);
     return status;
+}
+
+/* In parts, each with dists of its own. */
+static int32_t feed_in_parts(tw_analysis *analysis, uint32_t sources,
+                             const twi_parallel *parallel, uint32_t parts)
+{
+    first_pass pass[TWI_PARTS_MOST];
+    int32_t status = TW_OK;
+    twi_turnstile turnstile;
+    tw_allocator allocator;
+
+    twi_turnstile_init(&turnstile, &analysis->allocator);
+    allocator = twi_turnstile_allocator(&turnstile);
+    for (uint32_t i = 0; i < parts; i++) {
+        memset(&pass[i], 0, sizeof pass[i]);
+        pass[i].run = &analysis->run;
+        pass[i].share = (twi_share){i, parts};
+        pass[i].sources = sources;
+        pass[i].dist = twi_mem_alloc(&analysis->allocator, TWI_SOURCE_COUNT,
+                                     sizeof *pass[i].dist);
+        if (!pass[i].dist)
+            status = TW_ERR_NOMEM;
+        for (int source = 0; source < TWI_SOURCE_COUNT && pass[i].dist; source++)
+            twi_dist_init(&pass[i].dist[source], &allocator,
+                          analysis->dist[source].bin_bits);
+    }
+    if (!status)
+        twi_parallel_run(parallel, run_first_pass, pass, parts);
+    for (uint32_t i = 0; i < parts; i++)
+        status = end_part(analysis, &pass[i], status);
+    return status;
+}
+
+static int32_t feed_all(tw_analysis *analysis, uint32_t sources,
+                        const twi_parallel *parallel, uint32_t parts)
+{
+    first_pass pass = {.run = &analysis->run,
+                       .share = {0, 1},
+                       .sources = sources,
+                       .dist = analysis->dist};
+
+    if (parts > 1)
+        return feed_in_parts(analysis, sources, parallel, parts);
+    run_first_pass(&pass, 0);
+    add_members(analysis, &pass.members);
+    return pass.status;
+}
+
+static int32_t compute(tw_analysis *analysis, const twi_parallel *parallel)
+{
+    const twi_core *core = analysis->core;
+    const uint32_t sources = core->eligible | core->sample_eligible << TWI_CURVE_COUNT;
+    const uint32_t parts = twi_parallel_parts(parallel, core->timeline.event_count);
+    int32_t status = feed_all(analysis, sources, parallel, parts);
+
+    if (status)
+        return status;
+    for (int source = 0; source < TWI_SOURCE_COUNT; source++)
+        twi_dist_settle(&analysis->dist[source]);
+    for (size_t m = 0; m < TWI_METRIC_COUNT; m++)
+        analysis->emitted[m] = twi_result_is_emitted(analysis, &twi_metrics[m]);
+    status = twi_quantiles_compute(analysis, sources, parallel, parts);
+    for (size_t m = 0; m < TWI_METRIC_COUNT && !status; m++)
+        if (analysis->emitted[m])
+            twi_result_summary(analysis, &twi_metrics[m], &analysis->summary[m]);
+    return status;
+}
+
+/* Some hundred values in a bin that many lie in: few enough to look at one by one. */
+static unsigned bin_bits(const twi_core *core)
+{
+    const unsigned bits = twi_bits64(core->timeline.event_count);
+    return bits < TWI_BIN_LEAST_BITS + 7  ? TWI_BIN_LEAST_BITS
+           : bits > TWI_BIN_MOST_BITS + 7 ? TWI_BIN_MOST_BITS
+                                          : bits - 7;
 }
 
 int32_t twi_analysis_new(tw_analysis **out, twi_core *core, const twi_request *request)
@@ -132,11 +252,13 @@ int32_t twi_analysis_new(tw_analysis **out, twi_core *core, const twi_request *r
     analysis->allocator = request->allocator;
     analysis->quantile_room = TWI_STANDARD_QUANTILES + request->quantile_count;
     for (int source = 0; source < TWI_SOURCE_COUNT; source++)
-        twi_dist_init(&analysis->dist[source], &analysis->allocator);
+        twi_dist_init(&analysis->dist[source], &analysis->allocator, bin_bits(core));
     twi_core_hold(core);
     analysis->core = core;
     analysis->balance = core->sheet;
     analysis->run.timeline = &core->timeline;
+    analysis->run.kernel = core->kernel;
+    analysis->run.token_levels = core->timeline.survey.most_tokens < TWI_SAMPLE_LEVELS;
     analysis->run.spans = core->spans;
     analysis->run.span_count = (size_t)core->span_count;
 
@@ -144,7 +266,7 @@ int32_t twi_analysis_new(tw_analysis **out, twi_core *core, const twi_request *r
     if (!status)
         status = set_quantiles(analysis, request);
     if (!status)
-        status = compute(analysis);
+        status = compute(analysis, &request->parallel);
     if (status) {
         twi_analysis_free(analysis);
         return status;

@@ -49,6 +49,8 @@ struct tw_analysis {
 /* What tw_options says, validated. */
 typedef struct twi_request {
     tw_allocator allocator;
+    const twi_kernel *kernel; /* how to make the core */
+    twi_parallel parallel;
     bool has_begin, has_end;
     int64_t begin_ns, end_ns;
     const uint64_t *quantiles; /* to have at hand beside the standard ones */

@@ -2,6 +2,7 @@
 #include "analysis/core.h"
 
 #include "base/mem.h"
+#include "metric/sample.h"
 #include "store/rules.h"
 #include "timeline/curve.h"
 
@@ -33,35 +34,22 @@ static int32_t take_spans(twi_core *core, tw_recorder *const *recorders,
     return core->spans ? TW_OK : TW_ERR_NOMEM;
 }
 
-void twi_core_for_each_row(const twi_core *core, twi_row_fn visit, void *context)
+/* What the timeline's survey says of the run. */
+static int32_t summarise(twi_core *core)
 {
-    for (uint64_t s = 0; s < core->span_count; s++) {
-        const twi_span *span = &core->spans[s];
-        for (uint32_t r = 0; r < span->rows; r++) {
-            twi_row row;
-            twi_block_read(span->block, r, span->offset_ns, &row);
-            visit(context, &row);
+    const twi_survey *survey = &core->timeline.survey;
+
+    for (uint32_t shape = 0; shape < TWI_SHAPES; shape++) {
+        if (survey->records[shape]) {
+            const twi_row row = twi_shape_row(shape);
+
+            twi_row_count(&row, survey->records[shape], &core->sheet);
+            core->eligible |= twi_curve_eligible(&row);
+            core->sample_eligible |= twi_sample_eligible(shape);
         }
     }
-}
-
-static void survey_row(void *context, const twi_row *row)
-{
-    twi_core *core = context;
-
-    twi_row_count(row, &core->sheet);
-    core->eligible |= twi_curve_eligible(row);
-    if (twi_row_first_ns(row) < core->first_ns)
-        core->first_ns = twi_row_first_ns(row);
-    if (twi_row_last_ns(row) > core->last_ns)
-        core->last_ns = twi_row_last_ns(row);
-}
-
-static int32_t survey(twi_core *core)
-{
-    core->first_ns = INT64_MAX;
-    core->last_ns = INT64_MIN;
-    twi_core_for_each_row(core, survey_row, core);
+    core->first_ns = survey->first_ns;
+    core->last_ns = survey->last_ns;
     if (core->sheet.issued &&
         (!twi_time_in_range(core->first_ns) || !twi_time_in_range(core->last_ns)))
         return TW_ERR_RANGE;
@@ -69,7 +57,8 @@ static int32_t survey(twi_core *core)
 }
 
 int32_t twi_core_new(twi_core **out, tw_recorder *const *recorders, size_t recorder_count,
-                     const tw_allocator *allocator)
+                     const tw_allocator *allocator, const twi_kernel *kernel,
+                     const twi_parallel *parallel)
 {
     const twi_slice whole = {INT64_MIN, INT64_MAX};
     twi_core *core = twi_mem_zalloc(allocator, 1, sizeof *core);
@@ -79,12 +68,13 @@ int32_t twi_core_new(twi_core **out, tw_recorder *const *recorders, size_t recor
         return TW_ERR_NOMEM;
     atomic_init(&core->references, 1);
     core->allocator = *allocator;
+    core->kernel = kernel;
     status = take_spans(core, recorders, recorder_count);
     if (!status)
-        status = survey(core);
+        status = twi_timeline_build(&core->timeline, allocator, kernel, parallel,
+                                    core->spans, (size_t)core->span_count, whole);
     if (!status)
-        status = twi_timeline_build(&core->timeline, allocator, core->spans,
-                                    (size_t)core->span_count, whole);
+        status = summarise(core);
     if (status) {
         twi_core_release(core);
         return status;

@@ -14,11 +14,13 @@
 typedef struct twi_core {
     atomic_uint references;
     tw_allocator allocator;
+    const twi_kernel *kernel;
     twi_span *spans;
     uint64_t span_count;
     twi_timeline timeline;
-    tw_balance sheet;  /* the members that do not speak of a window */
-    uint32_t eligible; /* set of curves that a record is eligible for */
+    tw_balance sheet;         /* the members that do not speak of a window */
+    uint32_t eligible;        /* set of curves that a record is eligible for */
+    uint32_t sample_eligible; /* likewise of samples */
     int64_t
         first_ns;    /* the first credit; not above last_ns unless there are no records */
     int64_t last_ns; /* the last response */
@@ -26,11 +28,9 @@ typedef struct twi_core {
 
 /* All that the recorders hold now. TW_OK, TW_ERR_NOMEM, TW_ERR_RANGE. */
 int32_t twi_core_new(twi_core **out, tw_recorder *const *recorders, size_t recorder_count,
-                     const tw_allocator *allocator);
+                     const tw_allocator *allocator, const twi_kernel *kernel,
+                     const twi_parallel *parallel);
 void twi_core_hold(twi_core *core);
 void twi_core_release(twi_core *core);
-
-typedef void (*twi_row_fn)(void *context, const twi_row *row);
-void twi_core_for_each_row(const twi_core *core, twi_row_fn visit, void *context);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/curve.h"
 
+#include "stat/sum.h"
+
 void twi_pieces_begin(twi_pieces *pieces, const tw_analysis *analysis,
                       const twi_metric *metric, int64_t begin_ns, int64_t end_ns)
 {
@@ -9,63 +11,66 @@ void twi_pieces_begin(twi_pieces *pieces, const tw_analysis *analysis,
     const int64_t end = end_ns < window->end_ns ? end_ns : window->end_ns;
 
     pieces->metric = metric;
-    pieces->batch.count = 0;
+    pieces->stretches.count = 0;
     pieces->next = 0;
     pieces->now_ns = begin;
-    twi_sweep_begin(&pieces->sweep, analysis->run.timeline, begin,
+    twi_sweep_begin(&pieces->sweep, analysis->run.timeline, analysis->run.kernel, begin,
                     begin < end ? end : begin);
 }
 
 /* Makes sure that there is a next stretch; false at the end. */
 static bool fill(twi_pieces *pieces)
 {
-    if (pieces->next < pieces->batch.count)
+    if (pieces->next < pieces->stretches.count)
         return true;
     pieces->next = 0;
-    return twi_sweep_next(&pieces->sweep, &pieces->batch);
+    return twi_sweep_next(&pieces->sweep, &pieces->stretches);
 }
 
-static void look(const twi_pieces *pieces, bool *is_on, twi_u192 *value)
+static void look(const twi_pieces *pieces, bool *is_on, double *value)
 {
-    const twi_state *state = &pieces->batch.state[pieces->next];
     const int mask = pieces->metric->mask;
 
-    *is_on = mask < 0 || !twi_is_zero(twi_sweep_value(state, (twi_curve)mask));
-    *value = twi_sweep_value(state, (twi_curve)pieces->metric->source);
+    *is_on = mask < 0 ||
+             twi_sweep_value(&pieces->stretches, (twi_curve)mask, pieces->next) > 0;
+    *value = twi_sweep_value(&pieces->stretches, (twi_curve)pieces->metric->source,
+                             pieces->next);
 }
 
 bool twi_pieces_next(twi_pieces *pieces, twi_piece *piece)
 {
     bool is_on;
-    twi_u192 value;
+    double value;
 
     if (!fill(pieces))
         return false;
     look(pieces, &piece->is_on, &piece->value);
     piece->begin_ns = pieces->now_ns;
     do {
-        pieces->now_ns += (int64_t)pieces->batch.duration_ns[pieces->next];
+        pieces->now_ns += (int64_t)pieces->stretches.duration_ns[pieces->next];
         pieces->next++;
         if (!fill(pieces))
             break;
         look(pieces, &is_on, &value);
-    } while (is_on == piece->is_on && twi_equal(value, piece->value));
+    } while (is_on == piece->is_on && twi_f64_bits(value) == twi_f64_bits(piece->value));
     piece->end_ns = pieces->now_ns;
     return true;
 }
 
-void twi_bin_add(twi_bin_sum *bin, twi_u192 value, uint64_t weight)
+void twi_bin_add(twi_bin_sum *bin, double value, uint64_t weight)
 {
-    if (bin->weight == 0 || twi_less(value, bin->least))
+    if (bin->weight == 0 || value < bin->least)
         bin->least = value;
-    if (bin->weight == 0 || twi_less(bin->most, value))
+    if (bin->weight == 0 || value > bin->most)
         bin->most = value;
     bin->weight += weight;
-    twi_add_product(bin->sum, 4, value.w, 3, weight);
+    twi_sum_add(&bin->sum, value, weight);
 }
 
 double twi_bin_mean(const twi_bin_sum *bin, twi_scale scale)
 {
-    const twi_big sum = twi_big_from(bin->sum, 4), weight = twi_big_from64(bin->weight);
-    return twi_big_scaled(&sum, &weight, scale);
+    const double mean = twi_sum_ratio(&bin->sum, bin->weight, scale);
+    const double least = twi_sum_value(bin->least, scale);
+    const double most = twi_sum_value(bin->most, scale);
+    return mean < least ? least : mean > most ? most : mean;
 }

@@ -14,14 +14,14 @@ typedef struct twi_piece {
     int64_t begin_ns;
     int64_t end_ns;
     bool is_on; /* false: outside the mask of an Active metric */
-    twi_u192 value;
+    double value;
 } twi_piece;
 
 typedef struct twi_pieces {
     const twi_metric *metric;
     twi_sweep sweep;
-    twi_batch batch;
-    size_t next;    /* stretch of the batch */
+    twi_stretches stretches;
+    size_t next;    /* of the stretches */
     int64_t now_ns; /* where it begins */
 } twi_pieces;
 
@@ -34,12 +34,12 @@ bool twi_pieces_next(twi_pieces *pieces, twi_piece *piece);
 /* One bin of a series under construction. */
 typedef struct twi_bin_sum {
     uint64_t weight;
-    uint64_t sum[4]; /* of value * weight */
-    twi_u192 least;
-    twi_u192 most;
+    twi_sum sum; /* of value * weight */
+    double least;
+    double most;
 } twi_bin_sum;
 
-void twi_bin_add(twi_bin_sum *bin, twi_u192 value, uint64_t weight);
+void twi_bin_add(twi_bin_sum *bin, double value, uint64_t weight);
 /* The mean of a bin with weight, in the metric's unit. */
 double twi_bin_mean(const twi_bin_sum *bin, twi_scale scale);
 

@@ -28,24 +28,31 @@ static void add_place(twi_target *targets, size_t *count, twi_place place, size_
         add_target(targets, count, place.rank + 1, RANKS * slot + 1);
 }
 
-static void collect(const twi_select *select, twi_u192 *answers)
+static void collect(const twi_select *select, double *answers)
 {
     for (size_t t = 0; t < select->target_count; t++)
         answers[select->targets[t].owner] = select->targets[t].value;
 }
 
-/* ---- All metrics of an analysis ---------------------------------------------------- */
+/* ---- All metrics of an analysis -------------------------------------------------- */
 
 /* The selection of one source and what it needs. */
 typedef struct job {
     twi_select select;
+    twi_moment_sums moments;
     twi_target *targets;
     size_t target_room;
     twi_range *ranges;
     size_t range_room;
 } job;
 
+/* A pass over one share of the run. */
 typedef struct jobs {
+    const twi_run *run;
+    twi_share share;
+    uint32_t set;                  /* sources to look at */
+    uint32_t moments;              /* those whose moments are fed */
+    const tw_allocator *allocator; /* while others run at once */
     job of[TWI_SOURCE_COUNT];
 } jobs;
 
@@ -55,9 +62,23 @@ static bool wants(const tw_analysis *analysis, size_t metric, int source)
            twi_result_source(&twi_metrics[metric]) == source;
 }
 
-/* Slots are numbered metric * quantile_count + quantile, as in analysis->values. */
-static int32_t begin_job(const tw_analysis *analysis, int source, job *j)
+/* Allocates what passes need, as much as was found out. */
+static int32_t make_room(const jobs *all, job *j)
 {
+    if (j->range_room == 0) {
+        twi_select_begin(&j->select, NULL, NULL, 0);
+        return TW_OK;
+    }
+    j->ranges = twi_mem_alloc(all->allocator, j->range_room, sizeof *j->ranges);
+    if (!j->ranges)
+        return TW_ERR_NOMEM;
+    return twi_select_begin_growing(&j->select, j->ranges, all->allocator);
+}
+
+/* Slots are numbered metric * quantile_count + quantile, as in analysis->values. */
+static int32_t begin_job(const tw_analysis *analysis, int source, jobs *all)
+{
+    job *j = &all->of[source];
     const size_t quantiles = analysis->quantile_count;
     size_t count = 0, metrics = 0;
 
@@ -79,13 +100,19 @@ static int32_t begin_job(const tw_analysis *analysis, int source, job *j)
     }
     j->range_room = twi_select_locate(&j->select, &analysis->dist[source], j->targets,
                                       count);
-    if (j->range_room) {
-        j->ranges = twi_mem_alloc(&analysis->allocator, j->range_room, sizeof *j->ranges);
-        if (!j->ranges)
-            return TW_ERR_NOMEM;
+    return make_room(all, j);
+}
+
+/* Makes the jobs of another share. */
+static int32_t follow(const jobs *leader, jobs *all)
+{
+    int32_t status = TW_OK;
+
+    for (int source = 0; source < TWI_SOURCE_COUNT && !status; source++) {
+        all->of[source].range_room = leader->of[source].range_room;
+        status = make_room(all, &all->of[source]);
     }
-    twi_select_begin(&j->select, j->ranges);
-    return TW_OK;
+    return status;
 }
 
 static void release_jobs(const tw_analysis *analysis, jobs *all)
@@ -95,16 +122,30 @@ static void release_jobs(const tw_analysis *analysis, jobs *all)
         twi_mem_free(&analysis->allocator, j->targets, j->target_room,
                      sizeof *j->targets);
         twi_mem_free(&analysis->allocator, j->ranges, j->range_room, sizeof *j->ranges);
+        twi_select_end(&j->select, &analysis->allocator);
     }
 }
 
-static int32_t feed_job(void *context, int source, const twi_pairs *pairs)
+static int32_t feed_job(void *context, int source, const twi_feed *feed)
 {
     jobs *all = context;
-    twi_select_feed(&all->of[source].select, pairs);
+    const twi_kernel *kernel = all->run->kernel;
+    job *j = &all->of[source];
+
+    if (all->moments >> source & 1)
+        kernel->moments(feed->real, feed->weight, feed->count, &j->moments);
+    if (!twi_select_done(&j->select))
+        twi_select_feed(&j->select, kernel, feed->real, feed->weight, feed->count);
     return TW_OK;
 }
 
+static void run_jobs(void *context, uint32_t part)
+{
+    jobs *all = (jobs *)context + part;
+    (void)twi_source_pass(all->run, all->share, all->set, feed_job, NULL, all);
+}
+
+/* The sources that have ranks yet to be found. */
 static uint32_t open_jobs(const jobs *all)
 {
     uint32_t set = 0;
@@ -114,7 +155,35 @@ static uint32_t open_jobs(const jobs *all)
     return set;
 }
 
-static void fill_values(tw_analysis *analysis, const twi_u192 *answers)
+/* One pass of all shares, the first of which leads. */
+static void pass(jobs *shares, uint32_t parts, uint32_t set, uint32_t moments,
+                 const twi_parallel *parallel)
+{
+    for (uint32_t i = 0; i < parts; i++) {
+        shares[i].set = set;
+        shares[i].moments = moments;
+        for (int source = 0; source < TWI_SOURCE_COUNT && i; source++) {
+            job *j = &shares[i].of[source];
+
+            memset(&j->moments, 0, sizeof j->moments);
+            j->moments.factor = shares[0].of[source].moments.factor;
+            twi_select_follow(&j->select, &shares[0].of[source].select);
+        }
+    }
+    twi_parallel_run(parallel, run_jobs, shares, parts);
+    for (int source = 0; source < TWI_SOURCE_COUNT; source++) {
+        job *leader = &shares[0].of[source];
+
+        for (uint32_t i = 1; i < parts; i++) {
+            twi_moments_merge(&leader->moments, &shares[i].of[source].moments);
+            twi_select_merge(&leader->select, &shares[i].of[source].select);
+        }
+        if (!twi_select_done(&leader->select))
+            twi_select_narrow(&leader->select);
+    }
+}
+
+static void fill_values(tw_analysis *analysis, const double *answers)
 {
     for (size_t m = 0; m < TWI_METRIC_COUNT; m++) {
         const twi_metric *metric = &twi_metrics[m];
@@ -130,65 +199,100 @@ static void fill_values(tw_analysis *analysis, const twi_u192 *answers)
     }
 }
 
-int32_t twi_quantiles_compute(tw_analysis *analysis, twi_pairs *buffers)
+/* The sources that have moments yet to be fed. */
+static uint32_t real_sources(const tw_analysis *analysis, uint32_t sources)
+{
+    for (int source = 0; source < TWI_SOURCE_COUNT; source++)
+        if (analysis->dist[source].level || analysis->dist[source].tally.most == 0)
+            sources &= ~(1u << source);
+    return sources;
+}
+
+int32_t twi_quantiles_compute(tw_analysis *analysis, uint32_t sources,
+                              const twi_parallel *parallel, uint32_t parts)
 {
     const uint64_t answer_room = TWI_METRIC_COUNT * analysis->quantile_count * RANKS;
-    twi_u192 *answers = twi_mem_zalloc(&analysis->allocator, answer_room,
-                                       sizeof *answers);
-    jobs all;
-    int32_t status = answers ? TW_OK : TW_ERR_NOMEM;
-    uint32_t set;
+    double *answers = twi_mem_zalloc(&analysis->allocator, answer_room, sizeof *answers);
+    jobs *shares = twi_mem_zalloc(&analysis->allocator, parts, sizeof *shares);
+    uint32_t moments = real_sources(analysis, sources), set;
+    twi_turnstile turnstile;
+    tw_allocator in_turn;
+    int32_t status = answers && shares ? TW_OK : TW_ERR_NOMEM;
 
-    memset(&all, 0, sizeof all);
-    for (int source = 0; source < TWI_SOURCE_COUNT && !status; source++)
-        status = begin_job(analysis, source, &all.of[source]);
-    while (!status && (set = open_jobs(&all)) != 0) {
-        status = twi_source_pass(&analysis->run, set, buffers, feed_job, &all);
-        for (int source = 0; source < TWI_SOURCE_COUNT; source++)
-            if (set >> source & 1)
-                twi_select_narrow(&all.of[source].select);
+    twi_turnstile_init(&turnstile, &analysis->allocator);
+    in_turn = twi_turnstile_allocator(&turnstile);
+    for (uint32_t i = 0; i < parts && shares; i++) {
+        shares[i].run = &analysis->run;
+        shares[i].allocator = &in_turn;
+        shares[i].share = (twi_share){i, parts};
+    }
+    for (int source = 0; source < TWI_SOURCE_COUNT && !status; source++) {
+        shares[0].of[source].moments = analysis->dist[source].moments;
+        status = begin_job(analysis, source, &shares[0]);
+    }
+    for (uint32_t i = 1; i < parts && !status; i++)
+        status = follow(&shares[0], &shares[i]);
+    while (!status && (set = open_jobs(&shares[0]) | moments) != 0) {
+        pass(shares, parts, set, moments, parallel);
+        moments = 0;
     }
     if (!status) {
-        for (int source = 0; source < TWI_SOURCE_COUNT; source++)
-            collect(&all.of[source].select, answers);
+        for (int source = 0; source < TWI_SOURCE_COUNT; source++) {
+            analysis->dist[source].moments = shares[0].of[source].moments;
+            collect(&shares[0].of[source].select, answers);
+        }
         fill_values(analysis, answers);
     }
-    release_jobs(analysis, &all);
+    for (uint32_t i = 0; i < parts && shares; i++)
+        release_jobs(analysis, &shares[i]);
+    twi_mem_free(&analysis->allocator, shares, parts, sizeof *shares);
     twi_mem_free(&analysis->allocator, answers, answer_room, sizeof *answers);
     return status;
 }
 
-/* ---- One metric, on the stack ------------------------------------------------------ */
+/* ---- One metric, on the stack ---------------------------------------------------- */
 
-enum { QUERY_TARGETS = 8 }; /* ranks that share the passes of a query */
+enum {
+    QUERY_TARGETS = 8, /* ranks that share the passes of a query */
+    QUERY_POOL = 512
+};
 
-static int32_t feed_query(void *context, int source, const twi_pairs *pairs)
+typedef struct query {
+    const twi_kernel *kernel;
+    twi_select select;
+} query;
+
+static int32_t feed_query(void *context, int source, const twi_feed *feed)
 {
+    query *q = context;
     (void)source;
-    twi_select_feed(context, pairs);
+    twi_select_feed(&q->select, q->kernel, feed->real, feed->weight, feed->count);
     return TW_OK;
 }
 
 /* Finds the values of places; takes as many of them as it has room for and returns how many
  * those were. */
 static size_t select_some(const tw_analysis *analysis, const twi_metric *metric,
-                          const twi_place *places, size_t count, twi_u192 *answers)
+                          const twi_place *places, size_t count, double *answers)
 {
     const int source = twi_result_source(metric);
     twi_target targets[QUERY_TARGETS];
     twi_range ranges[QUERY_TARGETS];
-    twi_select select;
+    struct twi_pooled pool[QUERY_POOL];
+    query q;
     size_t target_count = 0, taken = 0;
 
     for (; taken < count && target_count + RANKS <= QUERY_TARGETS; taken++)
         add_place(targets, &target_count, places[taken], taken);
-    (void)twi_select_locate(&select, &analysis->dist[source], targets, target_count);
-    twi_select_begin(&select, ranges);
-    while (!twi_select_done(&select)) {
-        (void)twi_source_pass_one(&analysis->run, source, feed_query, &select);
-        twi_select_narrow(&select);
+    q.kernel = analysis->run.kernel;
+    (void)twi_select_locate(&q.select, &analysis->dist[source], targets, target_count);
+    twi_select_begin(&q.select, ranges, pool, QUERY_POOL);
+    while (!twi_select_done(&q.select)) {
+        (void)twi_source_pass(&analysis->run, (twi_share){0, 1}, 1u << source, feed_query,
+                              NULL, &q);
+        twi_select_narrow(&q.select);
     }
-    collect(&select, answers);
+    collect(&q.select, answers);
     return taken;
 }
 
@@ -212,7 +316,7 @@ void twi_analysis_quantiles(const tw_analysis *analysis, size_t metric,
 
     while (next < count) {
         twi_place places[QUERY_TARGETS];
-        twi_u192 answers[QUERY_TARGETS * RANKS] = {{{0, 0, 0}}};
+        double answers[QUERY_TARGETS * RANKS] = {0};
         size_t wanted[QUERY_TARGETS], n = 0, taken;
 
         for (; next < count && n < QUERY_TARGETS; next++) {

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "stat/sum.h"
+
 int twi_result_source(const twi_metric *metric)
 {
     return metric->row.kind == TW_KIND_SAMPLE ? TWI_CURVE_COUNT + metric->source
@@ -28,6 +30,14 @@ static uint64_t idle_ns(const tw_analysis *analysis, const twi_metric *metric)
     return metric->mask < 0 ? 0 : analysis->dist[metric->mask].zero_weight;
 }
 
+/* True if a scalar is divided by the window's length. */
+static bool is_quotient(const twi_metric *metric)
+{
+    return metric->source == TWI_SCALAR_REQUEST_RATE ||
+           metric->source == TWI_SCALAR_OUTPUT_RATE ||
+           metric->source == TWI_SCALAR_TOKEN_RATE;
+}
+
 /* Members that an error-adjusted sample counts as +inf. */
 static uint64_t infinite_count(const tw_analysis *analysis, const twi_metric *metric)
 {
@@ -35,58 +45,65 @@ static uint64_t infinite_count(const tw_analysis *analysis, const twi_metric *me
                                                           : analysis->totals.not_ok;
 }
 
-static void put_moments(const twi_moments *moments, tw_summary *summary)
+bool twi_result_is_emitted(const tw_analysis *analysis, const twi_metric *metric)
 {
-    summary->fields |= TW_HAS_AVG | TW_HAS_MIN | TW_HAS_MAX | TW_HAS_STD;
-    summary->avg = moments->avg;
-    summary->min = moments->min;
-    summary->max = moments->max;
-    summary->std = moments->std;
+    switch (metric->row.kind) {
+    case TW_KIND_CURVE:
+        return (analysis->core->eligible >> metric->source & 1) &&
+               dist_of(analysis, metric)->weight > idle_ns(analysis, metric);
+    case TW_KIND_SAMPLE:
+        return dist_of(analysis, metric)->weight != 0 &&
+               (!metric->adjusted || infinite_count(analysis, metric) != 0);
+    default:
+        return analysis->balance.issued != 0 &&
+               (window_ns(analysis) != 0 || !is_quotient(metric));
+    }
 }
 
-static bool curve_summary(const tw_analysis *analysis, const twi_metric *metric,
+static void put_summary(const twi_summary *from, tw_summary *summary)
+{
+    summary->fields |= TW_HAS_AVG | TW_HAS_MIN | TW_HAS_MAX | TW_HAS_STD;
+    summary->avg = from->avg;
+    summary->min = from->min;
+    summary->max = from->max;
+    summary->std = from->std;
+}
+
+static void curve_summary(const tw_analysis *analysis, const twi_metric *metric,
                           tw_summary *summary)
 {
     const twi_dist *dist = dist_of(analysis, metric);
     const uint64_t idle = idle_ns(analysis, metric);
-    twi_moments moments;
+    const twi_summary of_dist = twi_dist_summary(dist, idle, metric->scale);
 
-    if (!(analysis->core->eligible >> metric->source & 1) || dist->weight <= idle)
-        return false;
-    moments = twi_dist_moments(dist, idle, metric->scale);
-    put_moments(&moments, summary);
+    put_summary(&of_dist, summary);
     summary->fields |= TW_HAS_WEIGHT;
     summary->weight_ns = (int64_t)dist->weight;
     if (metric->mask >= 0) {
         summary->fields |= TW_HAS_ACTIVE;
         summary->active_ns = (int64_t)(dist->weight - idle);
     }
-    return true;
 }
 
-static bool sample_summary(const tw_analysis *analysis, const twi_metric *metric,
+static void sample_summary(const tw_analysis *analysis, const twi_metric *metric,
                            tw_summary *summary)
 {
     const twi_dist *dist = dist_of(analysis, metric);
-    const uint64_t infinite = metric->adjusted ? infinite_count(analysis, metric) : 0;
-    twi_moments moments;
+    const twi_summary of_dist = twi_dist_summary(dist, 0, metric->scale);
 
-    if (dist->weight == 0 || (metric->adjusted && infinite == 0))
-        return false;
-    moments = twi_dist_moments(dist, 0, metric->scale);
-    put_moments(&moments, summary);
+    put_summary(&of_dist, summary);
     summary->fields |= TW_HAS_SUM | TW_HAS_COUNT;
-    summary->sum = moments.sum;
-    summary->count = dist->weight + infinite;
+    summary->sum = of_dist.sum;
+    summary->count = dist->weight;
     if (metric->adjusted) {
+        summary->count += infinite_count(analysis, metric);
         summary->fields &= ~(uint32_t)TW_HAS_STD;
         summary->avg = summary->max = summary->sum = HUGE_VAL;
         summary->std = 0;
     }
-    return true;
 }
 
-static bool scalar_summary(const tw_analysis *analysis, const twi_metric *metric,
+static void scalar_summary(const tw_analysis *analysis, const twi_metric *metric,
                            tw_summary *summary)
 {
     const twi_totals *totals = &analysis->totals;
@@ -95,8 +112,6 @@ static bool scalar_summary(const tw_analysis *analysis, const twi_metric *metric
     uint64_t below = 1;
     twi_big a, b;
 
-    if (analysis->balance.issued == 0)
-        return false;
     switch ((twi_scalar)metric->source) {
     case TWI_SCALAR_REQUESTS:
         above = twi_from64(totals->ok);
@@ -120,27 +135,26 @@ static bool scalar_summary(const tw_analysis *analysis, const twi_metric *metric
         below = window;
         break;
     }
-    if (below == 0)
-        return false;
     a = twi_big_from(above.w, 3);
     b = twi_big_from64(below);
     summary->avg = twi_big_scaled(&a, &b, metric->scale);
     summary->fields = TW_HAS_AVG;
-    return true;
 }
 
-bool twi_result_summary(const tw_analysis *analysis, const twi_metric *metric,
+void twi_result_summary(const tw_analysis *analysis, const twi_metric *metric,
                         tw_summary *summary)
 {
     memset(summary, 0, sizeof *summary);
     summary->struct_size = sizeof *summary;
     switch (metric->row.kind) {
     case TW_KIND_CURVE:
-        return curve_summary(analysis, metric, summary);
+        curve_summary(analysis, metric, summary);
+        break;
     case TW_KIND_SAMPLE:
-        return sample_summary(analysis, metric, summary);
+        sample_summary(analysis, metric, summary);
+        break;
     default:
-        return scalar_summary(analysis, metric, summary);
+        scalar_summary(analysis, metric, summary);
     }
 }
 
@@ -164,21 +178,15 @@ twi_place twi_result_place(const tw_analysis *analysis, const twi_metric *metric
     return place;
 }
 
-double twi_result_value(const twi_metric *metric, twi_place place, twi_u192 at,
-                        twi_u192 next)
+double twi_result_value(const twi_metric *metric, twi_place place, double at, double next)
 {
-    twi_big value, step, one = twi_big_from64(TWI_QUANTILE_ONE);
-    twi_u192 gap;
+    twi_sum between = {{0}};
 
     if (place.rank == 0)
         return HUGE_VAL;
     if (place.fraction == 0)
-        return twi_dist_value(at, metric->scale);
-    gap = twi_sub(next, at);
-    value = twi_big_from(at.w, 3);
-    step = twi_big_from(gap.w, 3);
-    twi_big_multiply64(&value, TWI_QUANTILE_ONE);
-    twi_big_multiply64(&step, place.fraction);
-    twi_big_add(&value, &step);
-    return twi_big_scaled(&value, &one, metric->scale);
+        return twi_sum_value(at, metric->scale);
+    twi_sum_add(&between, at, TWI_QUANTILE_ONE - place.fraction);
+    twi_sum_add(&between, next, place.fraction);
+    return twi_sum_ratio(&between, TWI_QUANTILE_ONE, metric->scale);
 }

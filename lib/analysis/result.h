@@ -15,8 +15,10 @@
 /* Index of the source of a curve or sample metric. */
 int twi_result_source(const twi_metric *metric);
 
-/* Fills in the summary; false if the metric is not emitted. */
-bool twi_result_summary(const tw_analysis *analysis, const twi_metric *metric,
+/* False if the metric has no value here: known once the dists are settled. */
+bool twi_result_is_emitted(const tw_analysis *analysis, const twi_metric *metric);
+/* Fills in the summary of an emitted metric: needs the moments. */
+void twi_result_summary(const tw_analysis *analysis, const twi_metric *metric,
                         tw_summary *summary);
 
 /* Where a quantile of an emitted curve or sample metric lies in its source's dist; rank 0
@@ -24,7 +26,7 @@ bool twi_result_summary(const tw_analysis *analysis, const twi_metric *metric,
 twi_place twi_result_place(const tw_analysis *analysis, const twi_metric *metric,
                            uint64_t quantile);
 /* The value at a place, from the values at its rank and the next. */
-double twi_result_value(const twi_metric *metric, twi_place place, twi_u192 at,
-                        twi_u192 next);
+double twi_result_value(const twi_metric *metric, twi_place place, double at,
+                        double next);
 
 #endif

@@ -6,21 +6,42 @@ static int in_set(uint32_t set, int source)
     return (set >> source & 1) != 0;
 }
 
-static int32_t pass_curves(const twi_run *run, uint32_t set, twi_visit visit,
-                           void *context)
+/* Where a share of the time begins: with a cell of the timeline, inside the window. */
+static int64_t share_begin(const twi_run *run, uint32_t part, uint32_t count)
+{
+    const twi_timeline *t = run->timeline;
+    const uint64_t cell = twi_part_begin(t->cell_count, part, count);
+    int64_t ns;
+
+    if (part == 0)
+        return run->window.begin_ns;
+    if (part == count)
+        return run->window.end_ns;
+    ns = t->origin_ns + (int64_t)(cell << t->cell_shift << t->events.bucket_shift);
+    return ns < run->window.begin_ns ? run->window.begin_ns
+           : ns > run->window.end_ns ? run->window.end_ns
+                                     : ns;
+}
+
+static int32_t pass_curves(const twi_run *run, twi_share share, uint32_t set,
+                           twi_visit visit, void *context)
 {
     twi_sweep sweep;
-    twi_batch batch;
-    twi_pairs pairs;
+    _Alignas(TWI_KERNEL_ALIGN) twi_stretches stretches;
 
-    twi_sweep_begin(&sweep, run->timeline, run->window.begin_ns, run->window.end_ns);
-    while (twi_sweep_next(&sweep, &batch)) {
+    twi_sweep_begin(&sweep, run->timeline, run->kernel,
+                    share_begin(run, share.part, share.count),
+                    share_begin(run, share.part + 1, share.count));
+    while (twi_sweep_next(&sweep, &stretches)) {
         for (int curve = 0; curve < TWI_CURVE_COUNT; curve++) {
+            const twi_feed feed = {twi_sweep_real(&stretches, (twi_curve)curve),
+                                   twi_sweep_counts(&stretches, (twi_curve)curve),
+                                   stretches.duration_ns, stretches.count};
             int32_t status;
+
             if (!in_set(set, curve))
                 continue;
-            twi_sweep_curve(&batch, (twi_curve)curve, &pairs);
-            status = visit(context, curve, &pairs);
+            status = visit(context, curve, &feed);
             if (status)
                 return status;
         }
@@ -28,79 +49,110 @@ static int32_t pass_curves(const twi_run *run, uint32_t set, twi_visit visit,
     return TW_OK;
 }
 
-static int32_t flush(twi_pairs *pairs, int sample, twi_visit visit, void *context)
-{
-    const int32_t status = visit(context, TWI_CURVE_COUNT + sample, pairs);
-    pairs->count = 0;
-    return status;
-}
+/* Samples, block by block. */
+typedef struct gatherer {
+    twi_visit visit;
+    void *context;
+    uint64_t one[TWI_BATCH_SIZE]; /* the weights of all values */
+    double value[TWI_BLOCK_ROWS];
+    uint32_t level[TWI_BLOCK_ROWS];
+} gatherer;
 
-static int32_t visit_row(const twi_row *row, int sample, twi_pairs *pairs,
-                         twi_visit visit, void *context)
-{
-    const uint64_t values = twi_sample_values((twi_sample)sample, row);
-
-    for (uint64_t i = 0; i < values; i++) {
-        pairs->value[pairs->count] = twi_sample_value((twi_sample)sample, row, i);
-        pairs->weight[pairs->count] = 1;
-        if (++pairs->count == TWI_BATCH_SIZE) {
-            const int32_t status = flush(pairs, sample, visit, context);
-            if (status)
-                return status;
-        }
-    }
-    return TW_OK;
-}
-
-/* Walks the members that ended well; buffers[i] serves sample from + i. */
-static int32_t pass_samples(const twi_run *run, uint32_t set, int from, int to,
-                            twi_pairs *buffers, twi_visit visit, void *context)
+static int32_t flush(const gatherer *g, int sample, bool levels, size_t count)
 {
     int32_t status = TW_OK;
 
-    for (int sample = from; sample < to; sample++)
-        buffers[sample - from].count = 0;
-    for (size_t s = 0; s < run->span_count; s++) {
-        for (uint32_t r = 0; r < run->spans[s].rows; r++) {
-            twi_row row;
+    for (size_t i = 0; i < count && !status; i += TWI_BATCH_SIZE) {
+        const size_t left = count - i;
+        const twi_feed feed = {levels ? NULL : g->value + i, levels ? g->level + i : NULL,
+                               g->one, left < TWI_BATCH_SIZE ? left : TWI_BATCH_SIZE};
+        status = g->visit(g->context, TWI_CURVE_COUNT + sample, &feed);
+    }
+    return status;
+}
 
-            twi_block_read(run->spans[s].block, r, run->spans[s].offset_ns, &row);
-            if (row.status != TW_RECORD_OK || !twi_window_is_member(&run->window, &row))
+static int32_t visit_chunks(gatherer *g, const twi_block *block, const uint16_t *rows,
+                            size_t count)
+{
+    size_t values = 0;
+
+    for (size_t i = 0; i < count && block->chunks; i++) {
+        twi_chunk_reader chunks;
+        uint64_t gap_ns;
+        int64_t tokens;
+        twi_row row;
+
+        twi_block_read(block, rows[i], 0, &row);
+        twi_chunks_begin(&chunks, &row);
+        while (twi_chunks_next(&chunks, &gap_ns, &tokens)) {
+            g->value[values++] = (double)(int64_t)gap_ns;
+            if (values == TWI_BLOCK_ROWS) {
+                const int32_t status = flush(g, TWI_SAMPLE_INTER_CHUNK, false, values);
+                if (status)
+                    return status;
+                values = 0;
+            }
+        }
+    }
+    return flush(g, TWI_SAMPLE_INTER_CHUNK, false, values);
+}
+
+static int32_t visit_block(gatherer *g, int sample, bool levels, const twi_block *block,
+                           const uint16_t *rows, size_t count)
+{
+    if (sample == TWI_SAMPLE_INTER_CHUNK)
+        return visit_chunks(g, block, rows, count);
+    if (levels)
+        count = twi_sample_counts((twi_sample)sample, block, rows, count, g->level);
+    else
+        count = twi_sample_values((twi_sample)sample, block, rows, count, g->value);
+    return flush(g, sample, levels, count);
+}
+
+/* Walks the members that ended well. */
+static int32_t pass_samples(const twi_run *run, twi_share share, uint32_t set,
+                            twi_visit visit, twi_span_visit span_visit, void *context)
+{
+    const size_t from = (size_t)twi_part_begin(run->span_count, share.part, share.count);
+    const size_t to = (size_t)twi_part_begin(run->span_count, share.part + 1,
+                                             share.count);
+    gatherer g;
+
+    g.visit = visit;
+    g.context = context;
+    for (size_t i = 0; i < TWI_BATCH_SIZE; i++)
+        g.one[i] = 1;
+    for (size_t s = from; s < to; s++) {
+        const twi_block *block = run->spans[s].block;
+        uint16_t rows[TWI_BLOCK_ROWS];
+        const size_t count = twi_window_members(&run->window, &run->spans[s], rows);
+
+        if (span_visit)
+            span_visit(context, &run->spans[s]);
+        for (int sample = 0; sample < TWI_SAMPLE_COUNT; sample++) {
+            const bool levels = run->token_levels &&
+                                twi_sample_is_count((twi_sample)sample);
+            int32_t status;
+
+            if (!in_set(set, TWI_CURVE_COUNT + sample))
                 continue;
-            for (int sample = from; sample < to && !status; sample++)
-                if (in_set(set, TWI_CURVE_COUNT + sample))
-                    status = visit_row(&row, sample, &buffers[sample - from], visit,
-                                       context);
+            status = visit_block(&g, sample, levels, block, rows, count);
             if (status)
                 return status;
         }
     }
-    for (int sample = from; sample < to && !status; sample++)
-        if (buffers[sample - from].count)
-            status = flush(&buffers[sample - from], sample, visit, context);
-    return status;
+    return TW_OK;
 }
 
-int32_t twi_source_pass(const twi_run *run, uint32_t set, twi_pairs *buffers,
-                        twi_visit visit, void *context)
+int32_t twi_source_pass(const twi_run *run, twi_share share, uint32_t set,
+                        twi_visit visit, twi_span_visit span_visit, void *context)
 {
     const uint32_t curves = set & ((1u << TWI_CURVE_COUNT) - 1);
     int32_t status = TW_OK;
 
     if (curves)
-        status = pass_curves(run, curves, visit, context);
-    if (!status && set != curves)
-        status = pass_samples(run, set, 0, TWI_SAMPLE_COUNT, buffers, visit, context);
+        status = pass_curves(run, share, curves, visit, context);
+    if (!status && (set != curves || span_visit))
+        status = pass_samples(run, share, set, visit, span_visit, context);
     return status;
-}
-
-int32_t twi_source_pass_one(const twi_run *run, int source, twi_visit visit,
-                            void *context)
-{
-    const int sample = source - TWI_CURVE_COUNT;
-    twi_pairs buffer;
-
-    if (sample < 0)
-        return pass_curves(run, 1u << source, visit, context);
-    return pass_samples(run, 1u << source, sample, sample + 1, &buffer, visit, context);
 }

@@ -18,19 +18,35 @@ typedef struct twi_run {
     const twi_span *spans;
     size_t span_count;
     const twi_timeline *timeline;
+    const twi_kernel *kernel;
     twi_window window;
+    bool token_levels; /* token counts are fed as counts */
 } twi_run;
 
-/* Takes some of a source's values; anything but TW_OK ends the pass. */
-typedef int32_t (*twi_visit)(void *context, int source, const twi_pairs *pairs);
+/* Up to TWI_BATCH_SIZE values with their weights: either `real` or `counts`. */
+typedef struct twi_feed {
+    const double *real;
+    const uint32_t *counts;
+    const uint64_t *weight;
+    size_t count;
+} twi_feed;
 
-/* Gives the visitor all values of the sources in the set (bit i: source i), in one pass
- * for the curves and one for the samples. `buffers` has room for TWI_SAMPLE_COUNT pairs.
- */
-int32_t twi_source_pass(const twi_run *run, uint32_t set, twi_pairs *buffers,
-                        twi_visit visit, void *context);
-/* The same for one source, on the stack. */
-int32_t twi_source_pass_one(const twi_run *run, int source, twi_visit visit,
-                            void *context);
+/* Takes some of a source's values; anything but TW_OK ends the pass. */
+typedef int32_t (*twi_visit)(void *context, int source, const twi_feed *feed);
+
+/* One of `count` parts of a run: a share of the window's time and of the spans. */
+typedef struct twi_share {
+    uint32_t part;
+    uint32_t count;
+} twi_share;
+
+/* Sees a span on the way. */
+typedef void (*twi_span_visit)(void *context, const twi_span *span);
+
+/* Gives the visitor all values of the sources in the set (bit i: source i) that belong to
+ * the share, in one pass for the curves and one for the samples, on bounded stack; and the
+ * span visitor, if there is one, all spans. */
+int32_t twi_source_pass(const twi_run *run, twi_share share, uint32_t set,
+                        twi_visit visit, twi_span_visit span_visit, void *context);
 
 #endif

@@ -1,33 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/window.h"
 
-bool twi_window_is_member(const twi_window *window, const twi_row *row)
+size_t twi_window_members(const twi_window *window, const twi_span *span, uint16_t *rows)
 {
-    if (twi_row_in_flight(row) || row->end_ns > window->end_ns)
-        return false;
-    /* A record that ends with the run's first credit has no window before to belong to.
-     */
-    return row->end_ns > window->begin_ns ||
-           (row->end_ns == window->begin_ns && window->begin_ns <= window->first_ns);
-}
+    const twi_block *block = span->block;
+    /* As in twi_window_is_member(); no time is as early as TW_TIME_NONE. */
+    const int64_t first_ns = window->begin_ns + (window->begin_ns > window->first_ns);
+    size_t count = 0;
 
-bool twi_window_overlaps(const twi_window *window, const twi_row *row)
-{
-    const int64_t from = row->start_ns > window->begin_ns ? row->start_ns
-                                                          : window->begin_ns;
-    const int64_t to = twi_row_in_flight(row) || row->end_ns > window->end_ns
-                           ? window->end_ns
-                           : row->end_ns;
-    return from < to || twi_window_is_member(window, row);
-}
+    for (uint32_t r = 0; r < span->rows; r++) {
+        const twi_packed *packed = &block->rows[r];
+        const int64_t end_ns = packed->end_ns;
 
-bool twi_window_cuts_at_begin(const twi_window *window, const twi_row *row)
-{
-    return row->start_ns < window->begin_ns &&
-           (twi_row_in_flight(row) || window->begin_ns < row->end_ns);
-}
-
-bool twi_window_cuts_at_end(const twi_window *window, const twi_row *row)
-{
-    return row->start_ns < window->end_ns && window->end_ns < twi_row_last_ns(row);
+        rows[count] = (uint16_t)r;
+        count += (twi_packed_state(packed) & 3) == TW_RECORD_OK &&
+                 end_ns >= first_ns - span->offset_ns &&
+                 end_ns <= window->end_ns - span->offset_ns;
+    }
+    return count;
 }

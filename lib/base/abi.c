@@ -56,13 +56,6 @@ int32_t twi_abi_write(void *caller, const void *known, size_t known_size,
     return TW_OK;
 }
 
-void twi_abi_read_element(void *known, size_t known_size, const void *array, size_t i,
-                          size_t size)
-{
-    memset(known, 0, known_size);
-    memcpy(known, (const unsigned char *)array + i * size, smaller(size, known_size));
-}
-
 void twi_abi_write_element(void *array, size_t i, size_t size, const void *known,
                            size_t known_size)
 {

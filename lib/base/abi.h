@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Size of a struct whose last member is `member`: what it was in its first version, whatever
  * has been appended since. */
@@ -31,8 +32,18 @@ int32_t twi_abi_write(void *caller, const void *known, size_t known_size,
  * what only the caller knows is not looked at when reading (a field of a record counts only
  * with its flag) and becomes zero when writing. */
 int32_t twi_abi_check_size(size_t size, size_t first_size);
-void twi_abi_read_element(void *known, size_t known_size, const void *array, size_t i,
-                          size_t size);
+static inline void twi_abi_read_element(void *known, size_t known_size, const void *array,
+                                        size_t i, size_t size)
+{
+    const unsigned char *element = (const unsigned char *)array + i * size;
+
+    if (size >= known_size) {
+        memcpy(known, element, known_size);
+    } else {
+        memset(known, 0, known_size);
+        memcpy(known, element, size);
+    }
+}
 void twi_abi_write_element(void *array, size_t i, size_t size, const void *known,
                            size_t known_size);
 

@@ -5,11 +5,10 @@
 
 /* clang-format off */
 #define WHOLE           {1, 1, 0}
-#define TOKEN_AMOUNT    {1, 1, TWI_TOKENS_SHIFT}
-#define TOKENS_PER_SEC  {1000000000, 1, TWI_RATE_SHIFT}
+#define TOKEN_AMOUNT    {1, 1, TWI_LOW_BITS}
+#define TOKENS_PER_SEC  {1, 1, TWI_RATE_SHIFT}
 #define MS              {1, 1000000, 0}
 #define MS_PER_TOKEN    {1, 1000000, TWI_SAMPLE_SHIFT}
-#define TOKEN_RATE      {1000000000, 1, TWI_SAMPLE_SHIFT}
 #define SEC             {1, 1000000000, 0}
 #define PER_SEC         {1000000000, 1, 0}
 
@@ -108,7 +107,7 @@ const twi_metric twi_metrics[] = {
     SAMPLE(TW_OUTPUT_TOKEN_THROUGHPUT_PER_USER, TW_GROUP_DEFAULT, 1,
         "output_token_throughput_per_user", "Output Token Throughput Per User",
         "tokens/sec/user", TWI_SAMPLE_TOKEN_RATE, false,
-        "tokens after the first divided by the decode time of a request", TOKEN_RATE),
+        "tokens after the first divided by the decode time of a request", TOKENS_PER_SEC),
     SAMPLE(TW_OUTPUT_SEQUENCE_LENGTH, TW_GROUP_DEFAULT, 0, "output_sequence_length",
         "Output Sequence Length", "tokens", TWI_SAMPLE_OUTPUT_TOKENS, false,
         "tokens that a request generated", WHOLE),

@@ -4,10 +4,11 @@
 
 /* Per-record values: what a finished record adds to each sample. */
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/wide.h"
-#include "store/row.h"
+#include "kernel/lanes.h"
+#include "store/survey.h"
 
 typedef enum twi_sample {
     TWI_SAMPLE_EFFECTIVE_LATENCY,
@@ -23,12 +24,29 @@ typedef enum twi_sample {
     TWI_SAMPLE_COUNT
 } twi_sample;
 
-/* Unit of the two quotients, inter-token latency and token rate: 2^-88 of ns per token
- * and of tokens per ns. All other samples are whole ns or tokens. */
+/* Values are whole ns or tokens, but for two quotients, which are rounded to a double and
+ * then down to their unit: inter-token latency, 2^-88 ns, and the token rate, the unit of
+ * rates. */
 #define TWI_SAMPLE_SHIFT 88
 
-/* How many values a record with an end_ns has in a sample, and the index-th of them. */
-uint64_t twi_sample_values(twi_sample sample, const twi_row *row);
-twi_u192 twi_sample_value(twi_sample sample, const twi_row *row, uint64_t index);
+/* The values of some rows of a block, all of which have an end_ns: at most one for each row.
+ * Returns how many. Not for TWI_SAMPLE_INTER_CHUNK, which has one for each chunk. */
+size_t twi_sample_values(twi_sample sample, const twi_block *block, const uint16_t *rows,
+                         size_t count, double *values);
+/* The same for TWI_SAMPLE_INPUT_TOKENS and TWI_SAMPLE_OUTPUT_TOKENS, as levels of a dist, if
+ * no count reaches TWI_SAMPLE_LEVELS. */
+size_t twi_sample_counts(twi_sample sample, const twi_block *block, const uint16_t *rows,
+                         size_t count, uint32_t *values);
+
+#define TWI_SAMPLE_LEVELS (1 << 16)
+
+static inline int twi_sample_is_count(twi_sample sample)
+{
+    return sample == TWI_SAMPLE_INPUT_TOKENS || sample == TWI_SAMPLE_OUTPUT_TOKENS;
+}
+
+/* Bit set of the samples that a record of a shape can have a value in, if it is a member that
+ * ended well. */
+uint32_t twi_sample_eligible(uint32_t shape);
 
 #endif

@@ -69,7 +69,7 @@ static void put_counters(twi_report *report)
     }
 }
 
-/* ---- Tables ------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------- */
 
 /* The field's columns; the quantiles named by the caller follow. */
 enum column { AVG, MIN, MAX, P99, P90, P50, STD, FIXED_COLUMNS };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "series/series.h"
 
+#include "stat/sum.h"
 #include "store/rules.h"
 
 bool twi_series_fits(int64_t begin_ns, int64_t width_ns, uint64_t count)
@@ -42,8 +43,8 @@ bool twi_series_next(twi_series *series, tw_bin *bin)
     *bin = (tw_bin){series->begin_ns, (int64_t)sum.weight, 0, 0, 0};
     if (sum.weight) {
         bin->mean = twi_bin_mean(&sum, scale);
-        bin->min = twi_dist_value(sum.least, scale);
-        bin->max = twi_dist_value(sum.most, scale);
+        bin->min = twi_sum_value(sum.least, scale);
+        bin->max = twi_sum_value(sum.most, scale);
     }
     series->begin_ns = end_ns;
     series->left--;

@@ -3,76 +3,82 @@
 #define TWI_STAT_DIST_H
 
 /* The distribution of weighted values: what a curve spends its time at (weights are
- * nanoseconds), or what a sample consists of (weights are 1). Everything is an integer
- * and every step is exact, so that parts may be fed in any order and merged.
+ * nanoseconds), or what a sample consists of (weights are 1). All sums are integers and every
+ * step is exact, so that values may be fed in any order and parts be merged.
  *
- * Values are counted in bins by their leading bits: a value of n bits lies on page n - 1,
- * in the slot that its next TWI_BIN_BITS bits name. Bins are a function of the value
- * alone, and hold one value only up to 2^(TWI_BIN_BITS + 1); zero is counted apart. */
+ * There are two kinds. Counts have one level for each value. Real values are counted in bins
+ * by the leading bits of the double, which are a function of the value alone; zero has a bin
+ * of its own. */
 
 #include <stdint.h>
 #include <timeweight/allocator.h>
 
 #include "base/big.h"
-#include "base/wide.h"
-#include "sweep/sweep.h"
-
-#define TWI_BIN_BITS 10
-#define TWI_BIN_SLOTS (1u << TWI_BIN_BITS)
-#define TWI_BIN_PAGES 192
+#include "kernel/kernel.h"
 
 typedef struct twi_dist {
     tw_allocator allocator;
     uint64_t weight;      /* of all values */
     uint64_t zero_weight; /* of the value 0 */
-    twi_u192 least;       /* value above 0, if any */
-    twi_u192 most;
-    uint64_t sum[4];               /* of value * weight: 192 + 64 bits */
-    uint64_t square_sum[7];        /* of value^2 * weight: 384 + 64 bits */
-    uint64_t *page[TWI_BIN_PAGES]; /* weights by slot, or NULL: none */
+    twi_tally tally;
+    twi_moment_sums moments;
+    unsigned bin_bits;
+
+    uint64_t *page[TWI_BIN_PAGES]; /* weights by slot, or NULL: none; [0]: zero_weight */
+    uint64_t *level;               /* weights by value, or NULL: not counts */
+    uint64_t level_count;
 } twi_dist;
 
-void twi_dist_init(twi_dist *dist, const tw_allocator *allocator);
+/* Values may be fed as doubles or as levels, not both. bin_bits in [TWI_BIN_LEAST_BITS,
+ * TWI_BIN_MOST_BITS]. The dist stays where it is. */
+void twi_dist_init(twi_dist *dist, const tw_allocator *allocator, unsigned bin_bits);
 void twi_dist_release(twi_dist *dist);
 
-/* Adds pairs of positive weight. The total weight stays below 2^64. TW_OK or
- * TW_ERR_NOMEM; after a failure the dist can only be released. */
-int32_t twi_dist_feed(twi_dist *dist, const twi_pairs *pairs);
+/* Adds up to TWI_BATCH_SIZE values of positive weight. The total weight stays below 2^63.
+ * TW_OK or TW_ERR_NOMEM; after a failure the dist can only be released. */
+int32_t twi_dist_feed(twi_dist *dist, const twi_kernel *kernel, const double *value,
+                      const uint64_t *weight, size_t count);
+int32_t twi_dist_feed_levels(twi_dist *dist, const uint32_t *value,
+                             const uint64_t *weight, size_t count);
 
-/* Adds all of `from`. Likewise. */
+/* Adds all of `from`, which has as many bin bits. Likewise. */
 int32_t twi_dist_merge(twi_dist *dist, const twi_dist *from);
 
-/* The number of the bin of a value above 0, ascending with the value. */
-static inline unsigned twi_bin_number(twi_u192 value)
-{
-    const unsigned page = twi_bits(value) - 1;
-    const uint64_t slot = page > TWI_BIN_BITS ? twi_shr64(value, page - TWI_BIN_BITS)
-                                              : value.w[0] << (TWI_BIN_BITS - page);
-    return page << TWI_BIN_BITS | (unsigned)(slot & (TWI_BIN_SLOTS - 1));
-}
+/* After the last value: levels are complete then, and for real values the factor of the
+ * moments is set, so that a second pass over the same values can feed them. */
+void twi_dist_settle(twi_dist *dist);
+void twi_moments_merge(twi_moment_sums *moments, const twi_moment_sums *from);
 
-/* The bins in ascending order of value: where rank (1 <= rank <= weight) falls. */
+/* Where a rank falls. The values of a bin are those whose bits, as a number, lie in
+ * [low, low + 2^bits). */
 typedef struct twi_bin {
-    twi_u192 low;    /* the least value that belongs to the bin */
-    unsigned bits;   /* it holds the 2^bits values from `low` on */
-    uint64_t before; /* weight of all values below `low` */
+    uint64_t low;    /* bits of the least double that belongs to it */
+    unsigned bits;   /* 0: one value only */
+    uint64_t before; /* weight of all values below */
 } twi_bin;
 
-twi_bin twi_dist_find(const twi_dist *dist, uint64_t rank);
+/* A walk over a dist in ascending order of value. */
+typedef struct twi_walk {
+    const twi_dist *dist;
+    uint64_t place; /* level, or number of a bin */
+    uint64_t upto;  /* weight of all values up to there */
+    twi_bin bin;
+} twi_walk;
 
-/* Moments in doubles, each rounded once from the exact sums (std twice). Leaves out
- * `idle` of the weight of the value 0. Needs weight > idle. */
-typedef struct twi_moments {
+twi_walk twi_walk_begin(const twi_dist *dist);
+/* The bin of a rank, 1 <= rank <= weight; ranks are asked for in ascending order. */
+twi_bin twi_walk_find(twi_walk *walk, uint64_t rank);
+
+/* Summary in doubles, from the exact sums. Leaves out `idle` of the weight of the value 0.
+ * Needs weight > idle, and the moments. */
+typedef struct twi_summary {
     double avg;
     double std;
     double min;
     double max;
     double sum;
-} twi_moments;
+} twi_summary;
 
-twi_moments twi_dist_moments(const twi_dist *dist, uint64_t idle, twi_scale scale);
-
-/* One value in a unit, rounded once. */
-double twi_dist_value(twi_u192 value, twi_scale scale);
+twi_summary twi_dist_summary(const twi_dist *dist, uint64_t idle, twi_scale scale);
 
 #endif

@@ -3,28 +3,17 @@
 
 #include <assert.h>
 #include <string.h>
+#include <timeweight/status.h>
 
-/* For a value not below the bin. */
-static bool bin_holds(const twi_bin *bin, twi_u192 value)
-{
-    return twi_bits(twi_sub(value, bin->low)) <= bin->bits;
-}
+#include "base/mem.h"
 
-static unsigned filter_place(twi_u192 value)
-{
-    return twi_bin_number(value) % TWI_SELECT_FILTER_BITS;
-}
+/* ---- Ranges ---------------------------------------------------------------------- */
 
-static void set_filter(twi_select *select, twi_u192 value)
+static void set_filter(twi_select *select, const twi_bin *bin)
 {
-    const unsigned place = filter_place(value);
-    select->filter[place / 64] |= (uint64_t)1 << place % 64;
-}
-
-static bool passes_filter(const twi_select *select, twi_u192 value)
-{
-    const unsigned place = filter_place(value);
-    return select->filter[place / 64] >> place % 64 & 1;
+    const uint32_t number = twi_bin_number(twi_f64_from_bits(bin->low),
+                                           select->filter.bin_bits);
+    select->filter.w[number / 64 % (TWI_FILTER_BITS / 64)] |= (uint64_t)1 << number % 64;
 }
 
 /* Makes the ranges of the targets that are still open; targets are in ascending order. */
@@ -33,23 +22,25 @@ static void set_ranges(twi_select *select)
     twi_range *last = NULL;
 
     select->range_count = 0;
-    memset(select->filter, 0, sizeof select->filter);
+    select->pool.used = 0;
+    select->pool.overflow = false;
+    memset(select->filter.w, 0, sizeof select->filter.w);
     for (size_t t = 0; t < select->target_count; t++) {
         const twi_target *target = &select->targets[t];
 
-        if (target->found || (last && twi_equal(last->bin.low, target->bin.low)))
+        if (target->found || (last && last->bin.low == target->bin.low))
             continue;
         last = &select->ranges[select->range_count++];
         memset(last, 0, sizeof *last);
         last->bin = target->bin;
-        set_filter(select, last->bin.low);
+        set_filter(select, &last->bin);
     }
 }
 
 static void settle_if_exact(twi_target *target)
 {
     if (target->bin.bits == 0) {
-        target->value = target->bin.low;
+        target->value = twi_f64_from_bits(target->bin.low);
         target->found = true;
     }
 }
@@ -68,14 +59,16 @@ static void order_by_rank(twi_target *targets, size_t count)
 size_t twi_select_locate(twi_select *select, const twi_dist *dist, twi_target *targets,
                          size_t count)
 {
+    twi_walk walk = twi_walk_begin(dist);
     size_t open = 0;
 
     memset(select, 0, sizeof *select);
+    select->filter.bin_bits = dist->bin_bits;
     select->targets = targets;
     select->target_count = count;
     order_by_rank(targets, count);
     for (size_t t = 0; t < count; t++) {
-        targets[t].bin = twi_dist_find(dist, targets[t].rank);
+        targets[t].bin = twi_walk_find(&walk, targets[t].rank);
         targets[t].found = false;
         settle_if_exact(&targets[t]);
         open += !targets[t].found;
@@ -83,10 +76,33 @@ size_t twi_select_locate(twi_select *select, const twi_dist *dist, twi_target *t
     return open;
 }
 
-void twi_select_begin(twi_select *select, twi_range *ranges)
+void twi_select_begin(twi_select *select, twi_range *ranges, struct twi_pooled *pool,
+                      size_t pool_room)
 {
     select->ranges = ranges;
+    select->pool.at = pool;
+    select->pool.room = pool_room;
     set_ranges(select);
+}
+
+int32_t twi_select_begin_growing(twi_select *select, twi_range *ranges,
+                                 const tw_allocator *allocator)
+{
+    struct twi_pooled *pool = twi_mem_alloc(allocator, TWI_POOL_LEAST, sizeof *pool);
+
+    if (!pool)
+        return TW_ERR_NOMEM;
+    twi_select_begin(select, ranges, pool, TWI_POOL_LEAST);
+    select->pool.allocator = allocator;
+    return TW_OK;
+}
+
+void twi_select_end(twi_select *select, const tw_allocator *allocator)
+{
+    if (select->pool.allocator)
+        twi_mem_free(allocator, select->pool.at, select->pool.room,
+                     sizeof *select->pool.at);
+    select->pool.allocator = NULL;
 }
 
 bool twi_select_done(const twi_select *select)
@@ -94,32 +110,84 @@ bool twi_select_done(const twi_select *select)
     return select->range_count == 0;
 }
 
-static void add_few(twi_range *range, twi_u192 value, uint64_t weight)
-{
-    unsigned at = 0, high = range->few_count;
+/* ---- The pool -------------------------------------------------------------------- */
 
-    if (range->few_count > TWI_SELECT_FEW)
-        return;
-    while (at < high) { /* the first of the few that is not below the value */
-        const unsigned middle = (at + high) / 2;
-        if (twi_less(range->few[middle], value))
-            at = middle + 1;
-        else
-            high = middle;
+/* Sifts the element at `at` down the heap of `count`. */
+static void sift(struct twi_pooled *heap, size_t at, size_t count)
+{
+    const struct twi_pooled moving = heap[at];
+    size_t child;
+
+    for (; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && heap[child + 1].bits > heap[child].bits;
+        if (heap[child].bits <= moving.bits)
+            break;
+        heap[at] = heap[child];
     }
-    if (at < range->few_count && twi_equal(range->few[at], value)) {
-        range->few_weight[at] += weight;
-        return;
-    }
-    if (range->few_count++ == TWI_SELECT_FEW)
-        return;
-    for (unsigned i = range->few_count - 1; i > at; i--) {
-        range->few[i] = range->few[i - 1];
-        range->few_weight[i] = range->few_weight[i - 1];
-    }
-    range->few[at] = value;
-    range->few_weight[at] = weight;
+    heap[at] = moving;
 }
+
+/* Orders the pool and makes equal values one. */
+static void tidy(twi_pool *pool)
+{
+    struct twi_pooled *at = pool->at;
+    size_t kept = 0;
+
+    for (size_t i = pool->used / 2; i-- > 0;)
+        sift(at, i, pool->used);
+    for (size_t i = pool->used; i-- > 1;) {
+        const struct twi_pooled last = at[i];
+        at[i] = at[0];
+        at[0] = last;
+        sift(at, 0, i);
+    }
+    for (size_t i = 0; i < pool->used; i++) {
+        if (kept && at[kept - 1].bits == at[i].bits)
+            at[kept - 1].weight += at[i].weight;
+        else
+            at[kept++] = at[i];
+    }
+    pool->used = kept;
+}
+
+/* True if there is more room now. */
+static bool grow(twi_pool *pool)
+{
+    const size_t room = pool->room + pool->room / 2;
+    struct twi_pooled *at;
+
+    if (!pool->allocator || room > TWI_POOL_MOST)
+        return false;
+    at = twi_mem_alloc(pool->allocator, room, sizeof *at);
+    if (!at)
+        return false;
+    memcpy(at, pool->at, pool->used * sizeof *at);
+    twi_mem_free(pool->allocator, pool->at, pool->room, sizeof *at);
+    pool->at = at;
+    pool->room = room;
+    return true;
+}
+
+static void put(twi_pool *pool, uint64_t bits, uint64_t weight)
+{
+    if (pool->overflow)
+        return;
+    if (pool->used && pool->at[pool->used - 1].bits == bits) {
+        pool->at[pool->used - 1].weight += weight;
+        return;
+    }
+    if (pool->used == pool->room && !grow(pool)) {
+        tidy(pool);
+        if (pool->used > pool->room / 2) { /* too many distinct values */
+            pool->overflow = true;
+            return;
+        }
+    }
+    pool->at[pool->used].bits = bits;
+    pool->at[pool->used++].weight = weight;
+}
+
+/* ---- Passes ---------------------------------------------------------------------- */
 
 static unsigned split_shift(const twi_bin *bin)
 {
@@ -127,97 +195,116 @@ static unsigned split_shift(const twi_bin *bin)
 }
 
 /* The range that holds a value, or NULL. */
-static twi_range *find_range(twi_select *select, twi_u192 value)
+static twi_range *find_range(twi_select *select, uint64_t bits)
 {
     size_t low = 0, high = select->range_count;
+    twi_range *range;
 
-    if (twi_is_zero(value) || !passes_filter(select, value))
-        return NULL;     /* the bin of 0 is exact: no range lies there */
     while (low < high) { /* the first range that begins above the value */
         const size_t middle = (low + high) / 2;
-        if (twi_less(value, select->ranges[middle].bin.low))
+        if (bits < select->ranges[middle].bin.low)
             high = middle;
         else
             low = middle + 1;
     }
-    if (low == 0 || !bin_holds(&select->ranges[low - 1].bin, value))
+    if (low == 0)
         return NULL;
-    return &select->ranges[low - 1];
+    range = &select->ranges[low - 1];
+    return (bits - range->bin.low) >> range->bin.bits ? NULL : range;
 }
 
-void twi_select_feed(twi_select *select, const twi_pairs *pairs)
+void twi_select_feed(twi_select *select, const twi_kernel *kernel, const double *value,
+                     const uint64_t *weight, size_t count)
 {
-    for (size_t i = 0; i < pairs->count; i++) {
-        const twi_u192 value = pairs->value[i];
-        twi_range *range = find_range(select, value);
-        unsigned part;
+    uint16_t index[TWI_BATCH_SIZE];
+    const size_t found = kernel->find(value, count, &select->filter, index);
+
+    for (size_t i = 0; i < found; i++) {
+        const uint64_t bits = twi_f64_bits(value[index[i]]);
+        twi_range *range = find_range(select, bits);
 
         if (!range)
             continue;
-        part = twi_shr64(value, split_shift(&range->bin)) % TWI_SELECT_SPLIT;
-        range->split[part] += pairs->weight[i];
-        add_few(range, value, pairs->weight[i]);
+        range->split[(bits - range->bin.low) >> split_shift(&range->bin)] +=
+            weight[index[i]];
+        put(&select->pool, bits, weight[index[i]]);
     }
 }
 
-static void find_among_few(const twi_range *range, twi_target *target)
+void twi_select_follow(twi_select *select, const twi_select *leader)
 {
-    uint64_t upto = range->bin.before;
-
-    for (unsigned i = 0; i < range->few_count; i++) {
-        upto += range->few_weight[i];
-        if (target->rank <= upto) {
-            target->value = range->few[i];
-            target->found = true;
-            return;
-        }
+    select->range_count = leader->range_count;
+    select->filter = leader->filter;
+    select->pool.used = 0;
+    select->pool.overflow = false;
+    for (size_t r = 0; r < leader->range_count; r++) {
+        memset(&select->ranges[r], 0, sizeof select->ranges[r]);
+        select->ranges[r].bin = leader->ranges[r].bin;
     }
-    assert(false); /* the second pass saw other values than the first */
-    target->value = range->bin.low;
+}
+
+void twi_select_merge(twi_select *select, const twi_select *from)
+{
+    for (size_t r = 0; r < select->range_count; r++)
+        for (unsigned part = 0; part < TWI_SELECT_SPLIT; part++)
+            select->ranges[r].split[part] += from->ranges[r].split[part];
+    for (size_t i = 0; i < from->pool.used; i++)
+        put(&select->pool, from->pool.at[i].bits, from->pool.at[i].weight);
+    select->pool.overflow |= from->pool.overflow;
+}
+
+/* In a pool that is in order. */
+static void find_in_pool(const twi_pool *pool, twi_target *target)
+{
+    uint64_t upto = target->bin.before;
+    size_t low = 0, high = pool->used;
+
+    while (low < high) { /* the first value of the bin */
+        const size_t middle = (low + high) / 2;
+        if (pool->at[middle].bits < target->bin.low)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low + 1 < pool->used && (upto += pool->at[low].weight) < target->rank)
+        low++;
+    target->value = twi_f64_from_bits(pool->at[low].bits);
     target->found = true;
 }
 
 static void find_part(const twi_range *range, twi_target *target)
 {
     const unsigned shift = split_shift(&range->bin);
-    const unsigned parts = range->bin.bits < TWI_SELECT_SPLIT_BITS
-                               ? 1u << range->bin.bits
-                               : (unsigned)TWI_SELECT_SPLIT;
-    /* Parts are numbered by the value's bits, so a narrow bin begins at its own. */
-    const unsigned first = (unsigned)(twi_shr(range->bin.low, shift).w[0] %
-                                      TWI_SELECT_SPLIT);
     uint64_t before = range->bin.before;
+    unsigned part = 0;
 
-    for (unsigned part = 0; part < parts; part++) {
-        const uint64_t weight = range->split[first + part];
-        if (target->rank <= before + weight) {
-            target->bin.low = twi_add(range->bin.low, twi_shl(twi_from64(part), shift));
-            target->bin.bits = shift;
-            target->bin.before = before;
-            settle_if_exact(target);
-            return;
-        }
-        before += weight;
+    for (; part < TWI_SELECT_SPLIT - 1; part++) {
+        if (target->rank <= before + range->split[part])
+            break;
+        before += range->split[part];
     }
-    assert(false); /* the second pass saw other values than the first */
-    target->value = range->bin.low;
-    target->found = true;
+    target->bin.low = range->bin.low + ((uint64_t)part << shift);
+    target->bin.bits = shift;
+    target->bin.before = before;
+    settle_if_exact(target);
 }
 
 void twi_select_narrow(twi_select *select)
 {
+    if (!select->pool.overflow)
+        tidy(&select->pool);
     for (size_t t = 0; t < select->target_count; t++) {
         twi_target *target = &select->targets[t];
         const twi_range *range = select->ranges;
 
         if (target->found)
             continue;
-        while (!twi_equal(range->bin.low, target->bin.low))
+        while (range->bin.low != target->bin.low)
             range++;
-        if (range->few_count <= TWI_SELECT_FEW)
-            find_among_few(range, target);
-        else
+        if (select->pool.overflow)
             find_part(range, target);
+        else
+            find_in_pool(&select->pool, target);
     }
     set_ranges(select);
 }

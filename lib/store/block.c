@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 
-enum { SLAB_WORDS_FIRST = 512, SLAB_WORDS_MOST = 131072 };
+/* Slabs double from 4 KB to 64 KB: the writer never waits for more than that. A record that
+ * needs more has a slab of its own. */
+enum { SLAB_WORDS_FIRST = 1024, SLAB_WORDS_MOST = 16384, AHEAD_WORDS = 1024 };
 
 twi_block *twi_block_new(const tw_allocator *allocator)
 {
@@ -28,7 +30,7 @@ void twi_block_hold(twi_block *block)
 
 static void free_slab(const tw_allocator *allocator, twi_slab *slab)
 {
-    twi_mem_free(allocator, slab, sizeof *slab + slab->capacity * sizeof(int64_t), 1);
+    twi_mem_free(allocator, slab, sizeof *slab + slab->capacity * sizeof(uint32_t), 1);
 }
 
 void twi_block_release(twi_block *block)
@@ -64,7 +66,7 @@ uint64_t twi_block_memory(const twi_block *block)
     if (block->chunks)
         bytes += TWI_BLOCK_ROWS * sizeof *block->chunks;
     for (const twi_slab *slab = block->slabs; slab; slab = slab->next)
-        bytes += sizeof *slab + slab->capacity * sizeof(int64_t);
+        bytes += sizeof *slab + slab->capacity * sizeof(uint32_t);
     return bytes;
 }
 
@@ -84,7 +86,7 @@ void twi_block_return_to(twi_block *block, twi_block_mark mark)
 }
 
 /* Room for `words` words that will not move, or NULL. */
-static int64_t *slab_room(twi_block *block, uint64_t words)
+static uint32_t *slab_room(twi_block *block, uint64_t words)
 {
     twi_slab *last = NULL, *slab = block->slab;
     uint64_t capacity = SLAB_WORDS_FIRST;
@@ -101,10 +103,10 @@ static int64_t *slab_room(twi_block *block, uint64_t words)
     if (!slab) {
         if (capacity < words)
             capacity = words;
-        if (capacity > (SIZE_MAX / 2 - sizeof *slab) / sizeof(int64_t))
+        if (capacity > (SIZE_MAX / 2 - sizeof *slab) / sizeof(uint32_t))
             return NULL;
-        slab = twi_mem_alloc(&block->allocator, sizeof *slab + capacity * sizeof(int64_t),
-                             1);
+        slab = twi_mem_alloc(&block->allocator,
+                             sizeof *slab + capacity * sizeof(uint32_t), 1);
         if (!slab)
             return NULL;
         slab->next = NULL;
@@ -122,49 +124,48 @@ static int64_t *slab_room(twi_block *block, uint64_t words)
 
 static bool write_chunks(twi_block *block, uint32_t row, const tw_record *record)
 {
-    const uint64_t count = record->chunk_count;
-    const size_t bytes = (size_t)count * sizeof(int64_t);
-    int64_t *words;
+    const twi_chunk_plan plan = twi_chunks_plan(record);
+    uint32_t *words;
 
     if (!block->chunks)
         block->chunks = twi_mem_alloc(&block->allocator, TWI_BLOCK_ROWS,
                                       sizeof *block->chunks);
     if (!block->chunks)
         return false;
-    words = slab_room(block, record->chunk_tokens ? 2 * count : count);
+    words = slab_room(block, plan.words);
     if (!words)
         return false;
-    memcpy(words, record->chunk_arrival_ns, bytes);
-    block->chunks[row] = (twi_chunks){words, NULL, count};
-    if (record->chunk_tokens) {
-        memcpy(words + count, record->chunk_tokens, bytes);
-        block->chunks[row].tokens = words + count;
-    }
+    /* The room of the next record, if it is like this one: a fifth less time (measured). */
+    for (uint64_t next = plan.words; next < 2 * plan.words && next < AHEAD_WORDS;
+         next += 16)
+        twi_mem_prefetch(words, (size_t)next * sizeof *words);
+    block->chunks[row] = twi_chunks_encode(record, plan, words);
     return true;
 }
 
 /* Counts mean nothing without a total, or where they exceed it. */
 static bool chunk_tokens_are_useless(const tw_record *record)
 {
+    enum { STEP = 1 << 20 }; /* that many counts and a total stay below 2^63 */
+    const uint64_t count = record->chunk_count;
     int64_t sum = 0;
+
     if (!record->chunk_tokens)
         return false;
     if (record->output_tokens == TW_TOKENS_NONE)
         return true;
-    for (uint64_t i = 0; i < record->chunk_count && sum <= record->output_tokens; i++)
-        sum += record->chunk_tokens[i];
+    for (uint64_t i = 0; i < count && sum <= record->output_tokens;) {
+        const uint64_t to = count - i < STEP ? count : i + STEP;
+        for (; i < to; i++)
+            sum += record->chunk_tokens[i];
+    }
     return sum > record->output_tokens;
 }
 
 bool twi_block_write(twi_block *block, uint32_t row, const tw_record *record)
 {
-    unsigned flags = 0;
+    uint32_t flags = twi_row_flags(record);
 
-    if (record->flags & TW_RECORD_STREAMING)
-        flags |= TWI_ROW_STREAMING;
-    if (record->credit_issued_ns != TW_TIME_NONE &&
-        record->credit_issued_ns > record->start_ns)
-        flags |= TWI_ROW_CREDIT_AFTER_START;
     if (record->chunk_count) {
         flags |= TWI_ROW_HAS_CHUNKS;
         if (chunk_tokens_are_useless(record))
@@ -172,32 +173,23 @@ bool twi_block_write(twi_block *block, uint32_t row, const tw_record *record)
         if (!write_chunks(block, row, record))
             return false;
     }
-    block->credit_ns[row] = record->credit_issued_ns;
-    block->start_ns[row] = record->start_ns;
-    block->generation_ns[row] = record->generation_start_ns;
-    block->end_ns[row] = record->end_ns;
-    block->input_tokens[row] = record->input_tokens;
-    block->output_tokens[row] = record->output_tokens;
-    block->state[row] = (uint8_t)((unsigned)record->status | flags << 2);
+    twi_packed_write(&block->rows[row], record, flags);
     return true;
 }
 
 void twi_block_read_back(const twi_block *block, uint32_t row, tw_record *record)
 {
-    const unsigned flags = block->state[row] >> 2;
+    const twi_packed *packed = &block->rows[row];
+    const uint32_t state = twi_packed_state(packed);
 
     memset(record, 0, sizeof *record);
-    record->credit_issued_ns = block->credit_ns[row];
-    record->start_ns = block->start_ns[row];
-    record->generation_start_ns = block->generation_ns[row];
-    record->end_ns = block->end_ns[row];
-    record->input_tokens = block->input_tokens[row];
-    record->output_tokens = block->output_tokens[row];
-    record->status = block->state[row] & 3;
-    record->flags = flags & TWI_ROW_STREAMING ? TW_RECORD_STREAMING : 0;
-    if (flags & TWI_ROW_HAS_CHUNKS) {
-        record->chunk_arrival_ns = block->chunks[row].arrival_ns;
-        record->chunk_tokens = block->chunks[row].tokens;
-        record->chunk_count = block->chunks[row].count;
-    }
+    record->credit_issued_ns = packed->credit_ns;
+    record->start_ns = packed->start_ns;
+    record->generation_start_ns = packed->generation_ns;
+    record->end_ns = packed->end_ns;
+    record->input_tokens = packed->input_tokens;
+    record->output_tokens = twi_packed_output(packed);
+    record->chunk_count = twi_block_chunks(block, row).count;
+    record->status = (int32_t)(state & 3);
+    record->flags = state >> 2 & TWI_ROW_STREAMING ? TW_RECORD_STREAMING : 0;
 }

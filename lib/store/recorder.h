@@ -21,6 +21,15 @@
 /* Room for the words that go with an error, the end of the string included. */
 #define TWI_DETAIL_SIZE 256
 
+/* Counts the stored records that did not simply end well: the others are what is left. */
+typedef struct twi_outcomes {
+    uint64_t failed;
+    uint64_t cancelled;
+    uint64_t in_flight;
+    uint64_t credit_after_start;
+    uint64_t chunk_tokens_ignored;
+} twi_outcomes;
+
 struct tw_recorder {
     twi_mark mark; /* TWI_MARK_RECORDER */
     tw_allocator allocator;
@@ -31,7 +40,7 @@ struct tw_recorder {
     atomic_int_least64_t offset_ns;
     atomic_uint_least64_t refused[TW_RULE_LIMIT];
 
-    tw_balance balance; /* of the stored records; `refused` above holds the others */
+    twi_outcomes outcomes; /* of the stored records */
     tw_error last_error;
     char detail[TWI_DETAIL_SIZE]; /* about last_error, where its numbers do not say it */
 };
@@ -46,42 +55,9 @@ typedef struct twi_span {
 tw_recorder *twi_recorder_new(const tw_allocator *allocator);
 void twi_recorder_free(tw_recorder *recorder);
 
-/* Where records come from: fills in the row-th one, whose fields are not checked yet.
- * TW_OK; TW_ERR_RANGE with the rule that refuses it, as if the record had broken it; or
- * another status that ends the append (and the fault that goes with it). */
-typedef int32_t (*twi_record_fn)(const void *source, size_t row, tw_record *record,
-                                 twi_fault *fault);
-
-/* Appends count records. All or nothing, unless skip_invalid; in that case too a failure
- * stores nothing. TW_OK, TW_ERR_RANGE, TW_ERR_NOTSUP, TW_ERR_NOMEM, or what `get`
- * returns. */
-int32_t twi_recorder_append(tw_recorder *recorder, twi_record_fn get, const void *source,
-                            size_t count, bool skip_invalid, size_t *accepted);
-
-/* The same in steps, for records that come in batches: begin, rows any number of times,
- * end. Nothing of it is seen before the end, nor by other appends in between, of which
- * there must be none. A failure of rows, or fail, ends it and leaves the recorder as it
- * was but for the error and its counter. */
-typedef struct twi_append {
-    tw_recorder *recorder;
-    bool skip_invalid;
-    twi_block *tail;     /* where the next row goes; NULL: before the first block */
-    uint64_t published;  /* number of rows before it, over all blocks */
-    twi_block_mark mark; /* of the recorder's tail as it was */
-    tw_balance balance;
-    uint64_t row;    /* number of rows that were looked at */
-    twi_fault first; /* refusal, if any was skipped; the two below are set with it */
-    uint64_t first_row;
-    uint64_t refused[TW_RULE_LIMIT];
-} twi_append;
-
-void twi_append_begin(twi_append *append, tw_recorder *recorder, bool skip_invalid);
-int32_t twi_append_rows(twi_append *append, twi_record_fn get, const void *source,
-                        size_t count);
-void twi_append_end(twi_append *append, size_t *accepted);
-/* Notes the fault (NULL: none in particular) at the next row, and returns the status. */
-int32_t twi_append_fail(twi_append *append, int32_t status, const twi_fault *fault);
-
+/* Writer's side. The block after `block` (the first one for NULL), made if there is none;
+ * NULL if that fails. */
+twi_block *twi_recorder_next_block(tw_recorder *recorder, twi_block *block);
 /* What tw_recorder_last_error() will say; no detail yet. */
 void twi_recorder_set_error(tw_recorder *recorder, int32_t status, uint64_t row,
                             const twi_fault *fault);
@@ -89,6 +65,13 @@ void twi_recorder_set_error(tw_recorder *recorder, int32_t status, uint64_t row,
 /* Reads records back from `first` on, which is at most the number of records. */
 size_t twi_recorder_read(const tw_recorder *recorder, uint64_t first, void *records,
                          size_t capacity, size_t stride);
+/* Number of chunks of so many published records, and the chunks, behind each other; the
+ * records, which were read before, are pointed to theirs. `tokens` may be NULL. */
+uint64_t twi_recorder_chunk_count(const tw_recorder *recorder, uint64_t first,
+                                  size_t count);
+size_t twi_recorder_read_chunks(const tw_recorder *recorder, uint64_t first,
+                                void *records, size_t count, size_t stride,
+                                int64_t *arrival_ns, int64_t *tokens);
 int32_t twi_recorder_reserve(tw_recorder *recorder, uint64_t records);
 void twi_recorder_clear(tw_recorder *recorder);
 uint64_t twi_recorder_memory(const tw_recorder *recorder);

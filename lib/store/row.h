@@ -8,20 +8,16 @@
 #include <stdint.h>
 #include <timeweight/record.h>
 
-typedef struct twi_chunks {
-    const int64_t *arrival_ns; /* before the clock offset */
-    const int64_t *tokens;     /* per arrival, or NULL */
-    uint64_t count;
-} twi_chunks;
+#include "store/chunks.h"
 
 enum {
     TWI_ROW_STREAMING = 1,
     TWI_ROW_CREDIT_AFTER_START = 2,   /* credit_ns was clamped to start_ns */
-    TWI_ROW_CHUNK_TOKENS_IGNORED = 4, /* chunks.tokens is not to be used */
+    TWI_ROW_CHUNK_TOKENS_IGNORED = 4, /* the chunks' counts are not to be used */
     TWI_ROW_HAS_CHUNKS = 8            /* only in a block's state byte */
 };
 
-/* Times include the recorder's clock offset, except those behind `chunks`. */
+/* Times include the recorder's clock offset. */
 typedef struct twi_row {
     int64_t credit_ns; /* at most start_ns, or TW_TIME_NONE */
     int64_t start_ns;
@@ -29,7 +25,6 @@ typedef struct twi_row {
     int64_t end_ns;        /* or TW_TIME_NONE: in flight */
     int64_t input_tokens;  /* or TW_TOKENS_NONE */
     int64_t output_tokens; /* or TW_TOKENS_NONE */
-    int64_t offset_ns;     /* to be added to the arrivals of `chunks` */
     twi_chunks chunks;     /* count 0: none */
     int32_t status;
     uint32_t flags;
@@ -45,10 +40,17 @@ static inline bool twi_row_has_generation(const twi_row *row)
     return row->generation_ns != TW_TIME_NONE;
 }
 
-/* The chunks' token counts, or NULL where there are none to go by. */
-static inline const int64_t *twi_row_chunk_tokens(const twi_row *row)
+/* True if the chunks have token counts to go by. */
+static inline bool twi_row_has_chunk_tokens(const twi_row *row)
 {
-    return row->flags & TWI_ROW_CHUNK_TOKENS_IGNORED ? NULL : row->chunks.tokens;
+    return row->chunks.tokens && !(row->flags & TWI_ROW_CHUNK_TOKENS_IGNORED);
+}
+
+/* Begins to read a row's chunks, with twi_chunks_next(); there may be none. Counts that are
+ * not to be used read as none. */
+static inline void twi_chunks_begin(twi_chunk_reader *reader, const twi_row *row)
+{
+    twi_chunks_open(reader, &row->chunks, twi_row_has_chunk_tokens(row));
 }
 
 /* When the request was due as far as is known: the run begins with the earliest of these.
@@ -63,12 +65,12 @@ static inline int64_t twi_row_last_ns(const twi_row *row)
 {
     if (!twi_row_in_flight(row))
         return row->end_ns;
-    if (row->chunks.count)
-        return row->chunks.arrival_ns[row->chunks.count - 1] + row->offset_ns;
-    return twi_row_has_generation(row) ? row->generation_ns : row->start_ns;
+    if (!twi_row_has_generation(row))
+        return row->start_ns;
+    return row->generation_ns + (int64_t)row->chunks.span_ns; /* 0 without chunks */
 }
 
-/* Counts a row in the members of a balance that do not depend on a window. */
-void twi_row_count(const twi_row *row, tw_balance *balance);
+/* Counts rows like this one in the members of a balance that do not depend on a window. */
+void twi_row_count(const twi_row *row, uint64_t count, tw_balance *balance);
 
 #endif

@@ -3,8 +3,8 @@
 #define TWI_SWEEP_SWEEP_H
 
 /* Runs over a timeline inside a window and yields the stretches of time in which no curve
- * changes. Only stretches of positive duration exist, so the order of events at one
- * instant cannot matter. */
+ * changes, with the values of all curves. Only stretches of positive duration exist, so the
+ * order of events at one instant cannot matter. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,41 +13,74 @@
 #include "timeline/curve.h"
 #include "timeline/timeline.h"
 
-#define TWI_BATCH_SIZE 256
-
-typedef struct twi_batch {
-    size_t count;
+typedef struct twi_stretches {
+    twi_values values;
     uint64_t duration_ns[TWI_BATCH_SIZE];
-    twi_state state[TWI_BATCH_SIZE];
-} twi_batch;
+    size_t count;
+} twi_stretches;
 
 typedef struct twi_sweep {
     const twi_timeline *timeline;
-    uint64_t next;  /* event */
-    int64_t now_ns; /* up to which time has been given out */
-    int64_t end_ns;
-    twi_state state;
+    const twi_kernel *kernel;
+    uint64_t lead_ns; /* the window begins so long before the timeline */
+    twi_cursor cursor;
+    twi_state state; /* if the timeline is wide, instead of the cursor's */
 } twi_sweep;
-
-/* Values with their weights: what statistics are made of. */
-typedef struct twi_pairs {
-    size_t count;
-    twi_u192 value[TWI_BATCH_SIZE];
-    uint64_t weight[TWI_BATCH_SIZE];
-} twi_pairs;
 
 /* Begins at the window's left edge, with all work in flight there. begin_ns <= end_ns,
  * and the window does not begin before the timeline's slice. */
-void twi_sweep_begin(twi_sweep *sweep, const twi_timeline *timeline, int64_t begin_ns,
-                     int64_t end_ns);
+void twi_sweep_begin(twi_sweep *sweep, const twi_timeline *timeline,
+                     const twi_kernel *kernel, int64_t begin_ns, int64_t end_ns);
 
-/* The next stretches; false when the window is done (the batch is then empty). */
-bool twi_sweep_next(twi_sweep *sweep, twi_batch *batch);
+/* The next stretches; false when the window is done (there are none then). */
+bool twi_sweep_next(twi_sweep *sweep, twi_stretches *stretches);
 
-/* The value of one curve in a state. */
-twi_u192 twi_sweep_value(const twi_state *state, twi_curve curve);
+/* The values of a curve whose values are real, or NULL. */
+static inline const double *twi_sweep_real(const twi_stretches *stretches,
+                                           twi_curve curve)
+{
+    switch (curve) {
+    case TWI_CURVE_PREFILL_RATE:
+        return stretches->values.real[TWI_REAL_PREFILL_RATE];
+    case TWI_CURVE_DECODE_RATE:
+        return stretches->values.real[TWI_REAL_DECODE_RATE];
+    case TWI_CURVE_TOTAL_RATE:
+        return stretches->values.real[TWI_REAL_TOTAL_RATE];
+    case TWI_CURVE_DECODE_RATE_PER_USER:
+        return stretches->values.real[TWI_REAL_DECODE_RATE_PER_USER];
+    case TWI_CURVE_PREFILL_RATE_PER_USER:
+        return stretches->values.real[TWI_REAL_PREFILL_RATE_PER_USER];
+    case TWI_CURVE_TOKENS:
+        return stretches->values.real[TWI_REAL_TOKENS];
+    default:
+        return NULL;
+    }
+}
 
-/* The values of one curve over a batch, equal neighbours merged. */
-void twi_sweep_curve(const twi_batch *batch, twi_curve curve, twi_pairs *pairs);
+/* The values of a curve that counts, or NULL. */
+static inline const uint32_t *twi_sweep_counts(const twi_stretches *stretches,
+                                               twi_curve curve)
+{
+    switch (curve) {
+    case TWI_CURVE_QUEUED:
+        return stretches->values.count[TWI_COUNT_QUEUED];
+    case TWI_CURVE_CONCURRENCY:
+        return stretches->values.count[TWI_COUNT_ACTIVE];
+    case TWI_CURVE_PREFILL_CONCURRENCY:
+        return stretches->values.count[TWI_COUNT_PREFILL];
+    case TWI_CURVE_DECODE_CONCURRENCY:
+        return stretches->values.count[TWI_COUNT_DECODE];
+    default:
+        return NULL;
+    }
+}
+
+/* One value of any curve, as a double. */
+static inline double twi_sweep_value(const twi_stretches *stretches, twi_curve curve,
+                                     size_t at)
+{
+    const double *real = twi_sweep_real(stretches, curve);
+    return real ? real[at] : (double)twi_sweep_counts(stretches, curve)[at];
+}
 
 #endif

@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
-#include "timeline/timeline.h"
+#include "kernel/kernel.h"
 
-/* Orders events by key; events of one key may come in any order, for nothing depends on it.
- * Linear in the number of events for any input. Memory beyond the events: as much as the
- * largest of 2048 equal parts of their time takes. TW_OK or TW_ERR_NOMEM. */
-int32_t twi_order_events(const tw_allocator *allocator, twi_event *events,
-                         uint64_t count);
+/* Orders keys by their bits from `from_bit` on; keys that are equal there may come in any
+ * order, for nothing depends on it. Linear in the number of keys for any input. `scratch`
+ * has room for all of them; it is not used for up to TWI_SORT_MOST. */
+void twi_order_keys(const twi_kernel *kernel, uint64_t *keys, uint64_t *scratch,
+                    uint64_t count, unsigned from_bit);
 
 #endif

@@ -523,13 +523,23 @@ static void check_stored(const tw_recorder *recorder)
 {
     tw_record page[ROWS];
     tw_recorder *again;
-    size_t written;
+    size_t written, read;
 
     EXPECT(tw_recorder_new(&again, NULL) == TW_OK);
     for (uint64_t i = 0; i < tw_recorder_count(recorder); i += written) {
         EXPECT(tw_recorder_read(recorder, i, page, ROWS, sizeof *page, &written) ==
                TW_OK);
+        uint64_t chunks = 0;
+        for (size_t r = 0; r < written; r++)
+            chunks += page[r].chunk_count;
+        int64_t *arrival_ns = malloc((size_t)(2 * chunks + 1) * sizeof *arrival_ns);
+        EXPECT(arrival_ns);
+        EXPECT(tw_recorder_read_chunks(recorder, i, page, written, sizeof *page,
+                                       arrival_ns, arrival_ns + chunks, (size_t)chunks,
+                                       &read) == TW_OK);
+        EXPECT(read == chunks);
         EXPECT(tw_recorder_append(again, page, written, sizeof *page, 0, NULL) == TW_OK);
+        free(arrival_ns);
     }
     tw_recorder_free(again);
 }

@@ -15,7 +15,7 @@ OK, FAILED, CANCELLED = 0, 1, 2
 STREAMING = 1
 INF = float("inf")
 GIGA = 10**9
-RATE_UNIT = Fraction(GIGA, 2**88)
+RATE_UNIT = Fraction(1, 2**59)
 
 # tw_rule and tw_field
 (START_MISSING, TIME_RANGE, GENERATION_BEFORE_START, END_BEFORE_START,

@@ -269,6 +269,20 @@ class Binding:
                 c_int32,
                 [c_void_p, c_uint64, c_void_p, c_size_t, c_size_t, POINTER(c_size_t)],
             ),
+            "tw_recorder_read_chunks": (
+                c_int32,
+                [
+                    c_void_p,
+                    c_uint64,
+                    c_void_p,
+                    c_size_t,
+                    c_size_t,
+                    POINTER(c_int64),
+                    POINTER(c_int64),
+                    c_size_t,
+                    POINTER(c_size_t),
+                ],
+            ),
             "tw_recorder_reserve": (c_int32, [c_void_p, c_uint64]),
             "tw_recorder_clear": (None, [c_void_p]),
             "tw_recorder_count": (c_uint64, [c_void_p]),
@@ -506,6 +520,23 @@ class Recorder:
             self.handle, first, raw, capacity, sizeof(Record), byref(written)
         )
         self.lib.check("tw_recorder_read", status)
+        assert not any(r.chunk_arrival_ns or r.chunk_tokens for r in raw)
+        chunks = sum(r.chunk_count for r in raw[: written.value])
+        arrivals, counts = (c_int64 * max(1, chunks))(), (c_int64 * max(1, chunks))()
+        read = c_size_t()
+        status = self.lib.c.tw_recorder_read_chunks(
+            self.handle,
+            first,
+            raw,
+            written.value,
+            sizeof(Record),
+            arrivals,
+            counts,
+            chunks,
+            byref(read),
+        )
+        self.lib.check("tw_recorder_read_chunks", status)
+        assert read.value == chunks
         return [
             (
                 r.credit_issued_ns,

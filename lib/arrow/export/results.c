@@ -9,13 +9,14 @@
 #include "base/mem.h"
 #include "report/report.h"
 #include "series/series.h"
+#include "stat/sum.h"
 
 /* Most rows of an array. */
 enum { PAGE = 8192 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- The table of metrics ---------------------------------------------------------- */
+/* ---- The table of metrics -------------------------------------------------------- */
 
 enum { NAMES = 4, QUANTITIES_MOST = 16 + TWI_STANDARD_QUANTILES + TW_QUANTILES_LIMIT };
 
@@ -90,7 +91,7 @@ int32_t twi_arrow_metrics(struct ArrowArrayStream *out, const tw_analysis *analy
     return TW_OK;
 }
 
-/* ---- Curves ------------------------------------------------------------------------ */
+/* ---- Curves ---------------------------------------------------------------------- */
 
 /* The records and their timeline are what a sweep goes by; the analysis itself is not
  * needed after its beginning. */
@@ -111,7 +112,7 @@ static bool next_segment(void *state, twi_arrow_cell *cells)
     } while (!piece.is_on);
     cells[0].as.integer = piece.begin_ns;
     cells[1].as.integer = piece.end_ns;
-    cells[2].as.real = twi_dist_value(piece.value, c->scale);
+    cells[2].as.real = twi_sum_value(piece.value, c->scale);
     return true;
 }
 
@@ -142,7 +143,7 @@ int32_t twi_arrow_curve(struct ArrowArrayStream *out, const tw_analysis *analysi
     return TW_OK;
 }
 
-/* ---- Series ------------------------------------------------------------------------ */
+/* ---- Series ---------------------------------------------------------------------- */
 
 typedef struct bins {
     twi_core *core;

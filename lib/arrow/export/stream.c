@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* ---- Blocks ------------------------------------------------------------------------ */
+/* ---- Blocks ---------------------------------------------------------------------- */
 
 /* A schema or an array with its children and all that they point to, in one piece of memory.
  * A child may be moved out of its parent and outlive it, so each holds a reference. */
@@ -52,7 +52,7 @@ static void block_release(block *b)
         twi_mem_free(&allocator, b, b->size, 1);
 }
 
-/* ---- Streams ----------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------- */
 
 typedef union slot {
     const char *text;
@@ -73,7 +73,7 @@ typedef struct stream {
     bool is_done;          /* there are no further ones */
 } stream;
 
-/* ---- Schemas ----------------------------------------------------------------------- */
+/* ---- Schemas --------------------------------------------------------------------- */
 
 static void release_child_schema(struct ArrowSchema *schema)
 {
@@ -138,7 +138,7 @@ static int get_schema(struct ArrowArrayStream *self, struct ArrowSchema *out)
     return 0;
 }
 
-/* ---- Arrays ------------------------------------------------------------------------ */
+/* ---- Arrays ---------------------------------------------------------------------- */
 
 static void fill(stream *s)
 {
@@ -306,7 +306,7 @@ static int get_next(struct ArrowArrayStream *self, struct ArrowArray *out)
     return 0;
 }
 
-/* ---- The rest ---------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------- */
 
 static const char *get_last_error(struct ArrowArrayStream *self)
 {

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "store/rules.h"
 
-/* ---- Columns ----------------------------------------------------------------------- */
+/* ---- Columns --------------------------------------------------------------------- */
 
 static const char a_time[] = "an integer, a float or a timestamp";
 static const char a_count[] = "an integer or a float";
@@ -49,7 +49,7 @@ static bool is_list(twi_arrow_type type)
     return type.kind >= TWI_ARROW_LIST && type.kind <= TWI_ARROW_LARGE_LIST_VIEW;
 }
 
-/* ---- Schemas ----------------------------------------------------------------------- */
+/* ---- Schemas --------------------------------------------------------------------- */
 
 static int32_t plan_dictionary(twi_arrow_plan *plan, int f,
                                const struct ArrowSchema *schema, twi_complaint *complaint)
@@ -169,7 +169,7 @@ int32_t twi_arrow_plan_make(twi_arrow_plan *plan, const struct ArrowSchema *sche
     return TW_OK;
 }
 
-/* ---- Arrays ------------------------------------------------------------------------ */
+/* ---- Arrays ---------------------------------------------------------------------- */
 
 static int32_t bind_column(twi_arrow_batch *batch, int f, const struct ArrowArray *array)
 {
@@ -227,7 +227,7 @@ int32_t twi_arrow_batch_bind(twi_arrow_batch *batch, const struct ArrowArray *ar
     return TW_OK;
 }
 
-/* ---- Rows -------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------ */
 
 static int32_t break_rule(twi_fault *fault, int32_t rule, int f, uint64_t index,
                           int64_t value_a, int64_t value_b)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/recorder.h"
+#include "store/append.h"
 
 typedef struct twi_complaint {
     const char *place; /* what is looked at: "stream", or the name of a column */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- Types ------------------------------------------------------------------------- */
+/* ---- Types ----------------------------------------------------------------------- */
 
 static const struct kind {
     const char *format;
@@ -97,7 +97,7 @@ int32_t twi_arrow_type_of(twi_arrow_type *type, const struct ArrowSchema *schema
     return TW_ERR_NOTSUP;
 }
 
-/* ---- Arrays ------------------------------------------------------------------------ */
+/* ---- Arrays ---------------------------------------------------------------------- */
 
 static int64_t load32(const unsigned char *at, uint64_t i)
 {
@@ -192,7 +192,7 @@ int32_t twi_arrow_values_bind(twi_arrow_values *values, twi_arrow_type type,
     return wrong ? twi_complain(complaint, TW_ERR_INVAL, part, wrong) : TW_OK;
 }
 
-/* ---- Values ------------------------------------------------------------------------ */
+/* ---- Values ---------------------------------------------------------------------- */
 
 bool twi_arrow_bool(const twi_arrow_values *values, uint64_t i)
 {
