@@ -6,14 +6,13 @@
 #
 #     check_bits.sh COMPILER SOURCE_DIR BUILT_INCLUDE_DIR BITS_PROBE WORK_DIR
 set -eu
-compiler=$1
-mkdir -p "$5"
-source=$(realpath "$2") built_include=$(realpath "$3") probe=$(realpath "$4") work=$(realpath "$5")
+compiler=$1 source=$2 built_include=$3 probe=$(realpath "$4") work=$5
 
 command -v "$compiler" >/dev/null || {
     echo "SKIPPED: no $compiler"
     exit 77
 }
+mkdir -p "$work"
 cd "$source"
 
 # The objects of one build; kernels are compiled as in lib/meson.build.

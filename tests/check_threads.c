@@ -248,6 +248,98 @@ START_TEST(analyses_while_appending)
 }
 END_TEST
 
+/* ---- Analyses that use threads themselves ------------------------------------------ */
+
+/* Before the first analysis, so that it has work for four threads. */
+enum { BEFORE = 70000, MEANWHILE = 8000, THREADED_ROUNDS = 3, THREADS = 4 };
+
+typedef struct appender {
+    pthread_t thread;
+    const char *wrong;
+} appender;
+
+static void *run_appender(void *argument)
+{
+    appender *me = argument;
+
+    for (uint64_t i = BEFORE; i < record_count; i++) {
+        EXPECT(me, tw_recorder_append(shared, &records[i], 1, sizeof *records, 0, NULL) ==
+                       TW_OK);
+        if (i % 16 == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* Runs tasks on threads of the caller. */
+typedef struct job {
+    pthread_t thread;
+    void (*task)(void *context, uint32_t index);
+    void *context;
+    uint32_t index;
+} job;
+
+static void *run_job(void *argument)
+{
+    const job *j = argument;
+
+    j->task(j->context, j->index);
+    return NULL;
+}
+
+static int32_t execute(void *count_of_calls, void (*task)(void *, uint32_t),
+                       void *context, uint32_t count)
+{
+    job jobs[THREADS];
+    uint32_t started = 0;
+
+    ++*(uint32_t *)count_of_calls;
+    for (; started < count && started < THREADS; started++) {
+        jobs[started] = (job){.task = task, .context = context, .index = started};
+        if (pthread_create(&jobs[started].thread, NULL, run_job, &jobs[started]))
+            break;
+    }
+    for (uint32_t i = 0; i < started; i++)
+        (void)pthread_join(jobs[i].thread, NULL);
+    return started < count;
+}
+
+START_TEST(analyses_with_threads_while_appending)
+{
+    static results got, wanted;
+    static appender writer;
+    uint32_t calls = 0;
+
+    make_records(BEFORE + MEANWHILE);
+    shared = recorder_new();
+    assert_ok(tw_recorder_append(shared, records, BEFORE, sizeof *records, 0, NULL));
+    assert_i64(pthread_create(&writer.thread, NULL, run_appender, &writer), 0);
+    for (int i = 0; i < THREADED_ROUNDS; i++) {
+        tw_options options;
+        tw_analysis *analysis;
+
+        tw_options_init(&options, sizeof options);
+        options.threads = THREADS;
+        options.executor = i % 2 ? execute : NULL;
+        options.executor_data = &calls;
+        analysis = analysis_new(&shared, 1, &options);
+        assert_ok(results_take_at_hand(&got, analysis));
+        tw_analysis_free(analysis);
+        assert_that(got.balance.issued >= BEFORE);
+        analysis = analysis_of(records, (size_t)got.balance.issued, NULL);
+        assert_ok(results_take_at_hand(&wanted, analysis));
+        tw_analysis_free(analysis);
+        assert_same_results(&got, &wanted);
+        assert_same_balance(&got.balance, &wanted.balance);
+    }
+    assert_that(calls > 0); /* there was something to share */
+    assert_i64(pthread_join(writer.thread, NULL), 0);
+    check_worker(writer.wrong);
+    tw_recorder_free(shared);
+    free_records();
+}
+END_TEST
+
 /* ---- Several writers, each with a recorder of its own ------------------------------ */
 
 enum { WRITERS = 4, PER_WRITER = 1500 };
@@ -532,6 +624,7 @@ int main(void)
           *querying = vocabulary_case(suite, "querying");
 
     tcase_add_test(writing, analyses_while_appending);
+    tcase_add_test(writing, analyses_with_threads_while_appending);
     tcase_add_test(writing, several_writers);
     tcase_add_test(writing, clear_under_an_analysis);
     tcase_add_test(querying, queries_on_many_threads);
