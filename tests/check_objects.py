@@ -71,7 +71,7 @@ def globals_of(archive):
         if len(fields) == 1 and line.endswith(":"):
             member = line[:-1]
             symbols[member] = []
-        elif len(fields) == 3:
+        elif len(fields) == 3 and not fields[2].startswith("__"):  # of sanitizers
             symbols[member].append((fields[1], fields[2]))
     return symbols
 
