@@ -44,20 +44,31 @@ static inline __m512i sort_lanes(__m512i v)
     return exchange(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), 0xaa);
 }
 
+/* gcc does not unroll these loops by itself, and then v[] lies in memory; clang does. */
+#if defined(__clang__)
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("GCC unroll 8")
+#endif
+
 /* Orders 8 * count keys, count a power of two, by merging ever longer runs ("bitonic
  * sort"). Inlined for each count, where the loops unroll and v[] stays in registers. */
 static inline void sort_registers(uint64_t *keys, size_t length, const size_t count)
 {
     __m512i v[8];
 
+    UNROLLED
     for (size_t i = 0; i < count; i++) {
         const size_t at = 8 * i;
         const __mmask8 there = at < length ? lanes_of(length - at) : 0;
         v[i] = _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), there, keys + at);
         v[i] = sort_lanes(v[i]);
     }
+    UNROLLED
     for (size_t run = 1; run < count; run *= 2) {
+        UNROLLED
         for (size_t base = 0; base < count; base += 2 * run) {
+            UNROLLED
             for (size_t i = 0; i < run; i++) { /* against the other run, reversed */
                 const __m512i other = reversed(v[base + 2 * run - 1 - i]);
                 const __m512i low = _mm512_min_epu64(v[base + i], other);
@@ -65,7 +76,9 @@ static inline void sort_registers(uint64_t *keys, size_t length, const size_t co
                 v[base + i] = low;
             }
         }
+        UNROLLED
         for (size_t step = run / 2; step > 0; step /= 2) {
+            UNROLLED
             for (size_t i = 0; i < count; i++) {
                 if (i & step)
                     continue;
@@ -74,9 +87,11 @@ static inline void sort_registers(uint64_t *keys, size_t length, const size_t co
                 v[i] = low;
             }
         }
+        UNROLLED
         for (size_t i = 0; i < count; i++)
             v[i] = merge_lanes(v[i]);
     }
+    UNROLLED
     for (size_t i = 0; i < count; i++) {
         const size_t at = 8 * i;
         if (at < length)

@@ -144,7 +144,7 @@ static size_t find(const double *value, size_t count, const twi_filter *filter,
 
     for (size_t i = 0; i < count; i++) {
         index[found] = (uint16_t)i;
-        found += value[i] > 0 &&
+        found += (value[i] > 0) &
                  twi_filter_passes(filter, twi_bin_number(value[i], filter->bin_bits));
     }
     return found;

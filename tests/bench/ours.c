@@ -75,6 +75,12 @@ const char *ours_kernel_name(int32_t kernel)
         return "auto";
     case TW_KERNEL_PORTABLE:
         return "portable";
+    case TW_KERNEL_AVX2:
+        return "avx2";
+    case TW_KERNEL_AVX512:
+        return "avx512";
+    case TW_KERNEL_NEON:
+        return "neon";
     default:
         snprintf(number, sizeof number, "%d", (int)kernel);
         return number;
