@@ -847,7 +847,7 @@ START_TEST(ordering_of_few_events)
     uint64_t keys[MOST], before[MOST];
 
     for (uint64_t count = 0; count <= MOST; count++) {
-        uint64_t *scratch = make(count + 1, sizeof *scratch);
+        uint64_t *scratch = make((size_t)count + 1, sizeof *scratch);
 
         for (int pattern = ALL_EQUAL; pattern < KEYS; pattern++) {
             vocabulary_context("%" PRIu64 " events, pattern %d", count, pattern);

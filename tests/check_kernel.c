@@ -431,7 +431,7 @@ static size_t check_advance(const scene *s, const twi_kernel *kernel, uint64_t b
     static twi_batch got, portable;
     twi_cursor c = cursor_at(s, begin, end, state), p = c;
     uint64_t now = begin, at[TWI_LANES];
-    size_t next = c.next, stretches = 0;
+    size_t next = (size_t)c.next, stretches = 0;
     bool more = true;
 
     memcpy(at, c.state, sizeof at);
@@ -828,7 +828,7 @@ START_TEST(tally)
     FOR_ALL_FOOD(f, turn, random)
     {
         uint32_t *number = guard(out, count * sizeof *number,
-                                 random_below(&random, 16) * sizeof *number);
+                                 (size_t)random_below(&random, 16) * sizeof *number);
         uint32_t of_portable[TWI_BATCH_SIZE];
         twi_tally before, got, portable;
         double least, most;
@@ -950,7 +950,7 @@ START_TEST(find)
     FOR_ALL_FOOD(f, turn, random)
     {
         uint16_t *index = guard(out, count * sizeof *index,
-                                random_below(&random, 32) * sizeof *index);
+                                (size_t)random_below(&random, 32) * sizeof *index);
         uint16_t of_portable[TWI_BATCH_SIZE];
         twi_filter filter;
         size_t found, next = 0;
