@@ -136,7 +136,7 @@ run_suites() { # machine
             $oracle; then
             fail "$1" "$suite does not build"
             bad=1
-        elif ! timeout 900 $run "$dir/$suite" >"$dir/$suite.out" 2>&1; then
+        elif ! timeout 2400 $run "$dir/$suite" >"$dir/$suite.out" 2>&1; then
             tail -n 20 "$dir/$suite.out"
             fail "$1" "$suite"
             bad=1

@@ -319,7 +319,8 @@ static bool sum_cells(twi_timeline *t, const uint64_t *carry, uint64_t most_high
     gain = most_high > most_tokens ? most_high : most_tokens;
     gain++; /* the carry of a low lane */
     if (gain >= TWI_LANES_MOST_HIGH ||
-        gain >= (UINT64_C(1) << 62) / ((uint64_t)(uint32_t)carry[TWI_LANE_ACTIVE_QUEUED] + 1))
+        gain >=
+            (UINT64_C(1) << 62) / ((uint64_t)(uint32_t)carry[TWI_LANE_ACTIVE_QUEUED] + 1))
         return false;
     if (most_count > TWI_LANES_MOST_COUNT || gain >= (UINT64_C(1) << 62) / most)
         return scan(t);
