@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 package timeweight;
 
+import static java.lang.foreign.SymbolLookup.*;
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -33,7 +34,7 @@ final class ForeignNative implements Native {
         if (ADDRESS.byteSize() != 8) {
             throw new UnsupportedOperationException("pointers of 64 bits are needed");
         }
-        library = SymbolLookup.libraryLookup(name, Arena.global());
+        library = libraryLookup(name, Arena.global());
         strerror = bind("tw_strerror", JAVA_LONG, JAVA_INT);
         statusName = bind("tw_status_name", JAVA_LONG, JAVA_INT);
         ruleName = bind("tw_rule_name", JAVA_LONG, JAVA_INT);
