@@ -336,7 +336,7 @@ START_TEST(random_workloads)
     const uint64_t workloads = vocabulary_count("TIMEWEIGHT_TEST_WORKLOADS", 600);
 
     for (uint64_t seed = 1; seed <= workloads; seed++) {
-        /* Some are long enough for several checkpoints. */
+        /* Some are long enough for several cells. */
         const size_t most = seed % 50 == 0 ? 6000 : 30;
         uint64_t random = seed;
         workload w;

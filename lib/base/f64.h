@@ -67,7 +67,7 @@ static inline double twi_f64_ratio(double a, double b)
 #endif
 }
 
-/* high * 2^shift + low, for high < 2^52 and low < 2^shift, shift <= 52. */
+/* high * 2^shift + low, for high <= 2^53 and low < 2^shift, shift <= 52. */
 static inline double twi_f64_join(uint64_t high, uint64_t low, unsigned shift)
 {
 #if FLT_EVAL_METHOD == 0
